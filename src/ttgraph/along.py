@@ -1,7 +1,7 @@
 """Arrays along one dimension: in order, at places that are computed, and summed up so far.
 
-As PyTorch has it: what is no number comes after all numbers, equal elements stay in their order,
-and an index that is out of range is refused.
+Follows PyTorch: NaNs come after all numbers, equal elements keep their order, and an index that is
+out of range is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ttl.diagnostics import UsageError, codes
 
 
 def argsort(x: Any, dim: int, descending: bool) -> Any:
-    """The places of the elements in order."""
+    """Return the positions of the elements in sorted order."""
     x = _comparable(x)
     if not descending:
         return np.argsort(x, dim, kind="stable")
@@ -35,7 +35,7 @@ _UFUNCS: dict[str, Any] = {
 
 
 def scatter(x: Any, index: Any, source: Any, dim: int, reduce: int) -> Any:
-    """Where two go to one place, the last stays, or all of them are taken together."""
+    """Write `source` at `index`; if two go to one place, the last stays, or `reduce` joins all."""
     found = _comparable(x).copy()
     beside = found[tuple(slice(None if d == dim else n) for d, n in enumerate(index.shape))]
     index = _checked(index, x.shape[dim])
@@ -57,7 +57,7 @@ def cumprod(x: object, dim: int) -> Any:
 
 
 def _comparable(x: Any) -> Any:
-    """numpy has no fast order for short floats."""
+    """Widen short floats, which numpy sorts slowly."""
     return x if x.dtype.kind in "iub" or x.dtype.itemsize >= 4 else x.astype(np.float32)
 
 

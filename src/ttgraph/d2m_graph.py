@@ -29,9 +29,9 @@ from .metal_program import modules_of, run_metal
 
 
 def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
-    """What the graph's function gives for these arrays, computed by the host executor.
+    """Run the graph's function on these arrays on the host executor.
 
-    The module is changed. CompileError for what does not become threads.
+    Changes the module. Raises CompileError if an operation cannot become threads.
     """
     lower_ttir(module)
     (main,) = (op for op in module.ops if isinstance(op, func.FuncOp))
@@ -58,7 +58,7 @@ def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
 
 
 def lower_ttir(module: ModuleOp) -> None:
-    """The graph's operations as threads; CompileError for what does not become them."""
+    """Lower a graph's operations to threads; raise CompileError if one cannot be lowered."""
     verify_graph(module)
     run_passes(make_passes(TTIR_TO_D2M), Context(), module)
 
@@ -69,7 +69,7 @@ def _not_run(op: Operation) -> CompileError:
 
 
 def on_host(op: MathOp, inputs: Sequence[Array]) -> Array:
-    """What ttir-to-d2m leaves: the moves of elements. CompileError for anything else."""
+    """Compute an operation that only moves elements; raise CompileError for any other."""
     kind = dtype_of_element(op.result.type.element_type).storage
     name, named = op.ENTRY.name, op.values()
     if name == "full":
@@ -86,7 +86,7 @@ def on_host(op: MathOp, inputs: Sequence[Array]) -> Array:
     return _ON_HOST[name](inputs, named)
 
 
-# What only moves elements.
+# Operations that only move elements.
 _ON_HOST: dict[str, Callable[[Sequence[Array], dict[str, Any]], Array]] = {
     "reshape": lambda given, named: given[0].reshape(named["shape"]),
     "expand": lambda given, named: np.broadcast_to(given[0], named["shape"]),
@@ -99,7 +99,7 @@ _ON_HOST: dict[str, Callable[[Sequence[Array], dict[str, Any]], Array]] = {
 
 
 def _run(program: ModuleOp, inputs: Sequence[Array], result: Any) -> Array:
-    """From the host and back, as the program has it: what tensors are padded with stays zero."""
+    """Run a program from host arrays to a host array; the padding of tensors stays zero."""
     copy = program.clone()
     around = program.parent_op()
     if around is not None and SYSTEM_DESC in around.attributes:

@@ -1,10 +1,10 @@
-"""Functions and models of jax: compile(f)(*arguments) runs them as a graph of ttnn.
+"""Runs functions and models of jax as a graph of ttnn: compile(f)(*arguments).
 
     run = ttgraph.jax.compile(f)      # a function, jax.jit of one, a module of flax or nnx
     result = run(parameters, inputs)           # any pytrees, as f has them
 
-The graph is the module that jax.export gives, compiled once for each kind of arguments. It needs
-the extra `jax`, and no torch.
+The graph is the module from jax.export, compiled once for each kind of arguments. Needs the extra
+`jax`, and no torch.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ MOST_KEPT = 100  # kinds of arguments of one function
 
 
 def compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
-    """What computes the same as `function`, as a graph of ttnn on the embedded runtime.
+    """Compile `function` to a graph of ttnn on the embedded runtime, with the same results.
 
     `function` is any function that jax can trace, one from jax.jit, or a module: of nnx, whose
     variables it reads and writes at each call, or of flax.linen, which then takes the variables as
-    its first argument, as `apply` does. `options` are those of jax.jit, for example
-    static_argnames. CompileError for what is not lowered, which names the operation.
+    its first argument, like `apply`. `options` are jax.jit's, for example static_argnames.
+    Raises CompileError with the operation's name if one cannot be lowered.
     """
     if _is_module(function, "flax.nnx"):
         return CompiledModule(function, options)
@@ -45,7 +45,7 @@ def compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
 
 
 def _is_module(function: Any, package: str) -> bool:
-    """Flax is not imported for functions that are none of its modules."""
+    """Is it a module of this package? Does not import flax for other functions."""
     return any(
         each.__name__ == "Module" and each.__module__.startswith(package)
         for each in type(function).__mro__
@@ -54,9 +54,9 @@ def _is_module(function: Any, package: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """The graph for one kind of arguments."""
+    """Graph for one kind of arguments."""
 
-    exported: Any  # of jax.export
+    exported: Any  # from jax.export
     binary: bytes
 
     @property
@@ -69,14 +69,14 @@ class Lowered:
             Path(file).write_bytes(self.binary)
 
     def inputs(self, *arguments: Any, **named: Any) -> list[Any]:
-        """The arrays that the flatbuffer takes for these arguments."""
+        """Return the flatbuffer's input arrays for these arguments."""
         leaves = jax.tree.leaves((arguments, named))
         return [_array(leaves[place]) for place in self.exported.module_kept_var_idx]
 
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """Arguments of a call; the static ones, part of the graph, by their places and names."""
+    """A call's arguments; static ones, which are part of the graph, by position and name."""
 
     arguments: tuple[Any, ...]
     named: dict[str, Any]
@@ -94,7 +94,7 @@ class _Call:
 
 
 def _static_names(function: Callable[..., Any], places: Any, names: Any) -> frozenset[int | str]:
-    """Each static argument by its place and by its name, as far as they are known."""
+    """Return the position and the name of each static argument, as far as they are known."""
     found: set[int | str] = {places} if isinstance(places, int) else set(places)
     found |= {names} if isinstance(names, str) else set(names)
     try:
@@ -107,7 +107,7 @@ def _static_names(function: Callable[..., Any], places: Any, names: Any) -> froz
 
 
 class Compiled:
-    """A function of jax as a function of arrays."""
+    """Function of jax as a function of arrays."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]):
         self._function, self._options = function, dict(options)
@@ -116,7 +116,7 @@ class Compiled:
         self._graphs: Recent[tuple[Lowered, Runtime]] = Recent(MOST_KEPT)
 
     def lower(self, *arguments: Any, **named: Any) -> Lowered:
-        """The graph for arguments like these, which is compiled."""
+        """Compile and return the graph for arguments like these."""
         return self._graph(self._bound(arguments, named))[0]
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
@@ -163,14 +163,14 @@ class Compiled:
 def _exported(jitted: Any, call: _Call) -> Any:
     try:
         return jax.export.export(jitted, platforms=["cpu"])(*call.arguments, **call.named)
-    except NotImplementedError as error:  # jax has no text for it: calls of Python while it runs
+    except NotImplementedError as error:  # jax has no text for it, such as callbacks to Python
         message = f"jax cannot export the function: {error}"
         help_text = "leave out what calls Python while it runs: jax.debug.print, jax.pure_callback"
         raise _wrong(message, help_text) from None
 
 
 def _without_own_lines(diagnostic: Diagnostic) -> Diagnostic:
-    """jax takes the lines that called it for lines of the function: those in here are none."""
+    """Drop lines of this file, which jax takes for the function's because they called it."""
     labels = [each for each in (diagnostic.primary, *diagnostic.secondary) if each is not None]
     shown = [each for each in labels if each.span.file not in (__file__, recent.__file__)]
     first = shown[0] if shown else None
@@ -178,7 +178,7 @@ def _without_own_lines(diagnostic: Diagnostic) -> Diagnostic:
 
 
 class CompiledModule:
-    """A module of nnx. What a call changes of its variables, it changes in the module."""
+    """Module of nnx. A call's changes to its variables change the module."""
 
     def __init__(self, module: Any, options: dict[str, Any]):
         self.module, self._options = module, options
@@ -197,7 +197,7 @@ class CompiledModule:
         return function.lower(state, *arguments, **named)
 
     def _split(self) -> tuple[Compiled, Any]:
-        """A function of the module's variables, and these."""
+        """Return a function of the module's variables, and the variables."""
         from flax import nnx
 
         structure, state = nnx.split(self.module)
@@ -218,7 +218,7 @@ class CompiledModule:
 
 
 def _kind(leaf: Any) -> Hashable:
-    """What of an argument the graph depends on; of what is no array, all of it."""
+    """Return the part of an argument that the graph depends on; all of it if it is no array."""
     if isinstance(leaf, jax.core.Tracer):
         message = "a compiled function is called while jax traces another one"
         help_text = "give jax.grad, vmap and jit the function itself, and compile the result"
@@ -233,14 +233,14 @@ def _wrong(message: str, help_text: str) -> UsageError:
 
 
 def _array(leaf: Any) -> Any:
-    """The numbers of an argument; a key of random numbers is some of them."""
+    """Return an argument's array; a random key gives its key data."""
     if _is_key(leaf):
         return np.asarray(jax.random.key_data(leaf))
     return np.asarray(leaf)
 
 
 def _value(array: np.ndarray, like: Any) -> Any:
-    """In the element type that jax has: the runtime has fewer of them."""
+    """Convert to jax's element type: the runtime has fewer types."""
     if _is_key(like):
         data = jnp.asarray(array.astype(np.uint32))
         return jax.random.wrap_key_data(data, impl=like.dtype._impl.name)

@@ -1,4 +1,4 @@
-"""Running what the host does for a pykernel program, command by command, on the host executor."""
+"""Runs a pykernel program's host commands in order on the host executor."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from .metal_queue import BufferDescription, Queue, WrongAddress
 
 
 def run_metal(module: ModuleOp, arrays: Sequence[Array]) -> None:
-    """Runs the module of a program that has been through all passes; the last array is written.
+    """Run a program's module after all passes; it writes the last array.
 
-    CompileError where its buffers are at wrong addresses.
+    Raises CompileError if its buffers are at wrong addresses.
     """
     modules = modules_of(module)
     function = host_function(modules)
@@ -54,7 +54,7 @@ def host_function(modules: dict[str, ModuleOp]) -> func.FuncOp:
 def program_of(
     op: ttmetal.EnqueueProgramOp, module: ModuleOp, modules: dict[str, ModuleOp]
 ) -> tuple[str, ModuleOp]:
-    """The module whose kernels are run, and its name."""
+    """Return the name and the module of the kernels to run."""
     kernel = op.kernels.data[0]
     name = kernel.root_reference.data
     found = modules[name] if len(kernel.nested_references) else module
@@ -65,7 +65,7 @@ class _Run:
     def __init__(self, module: ModuleOp, modules: dict[str, ModuleOp]):
         self.module, self.modules = module, modules
         self.queue = Queue()
-        self.arrays: dict[SSAValue, Array] = {}  # of the host
+        self.arrays: dict[SSAValue, Array] = {}  # on the host
 
     def create_buffer(self, op: ttmetal.CreateBufferOp) -> None:
         self.queue.create(op.buffer, described(op))

@@ -1,8 +1,8 @@
-"""The queue of a device on the executor: its buffers at their addresses, and what is done to them.
+"""A device's queue on the executor: buffers at their addresses, and the commands on them.
 
-Kernels get the addresses that d2m-allocate chose. In L1 these are distances from where programs may
-begin; addresses in DRAM are counted after those in L1, so that no two buffers share one.
-rule LIVE  a buffer is there from its creation to its end, and no other is at its place meanwhile
+Kernels get the addresses that d2m-allocate chose. In L1 these are offsets from the start of program
+memory; addresses in DRAM come after those in L1, so that no two buffers share one.
+rule LIVE  a buffer exists from its creation to its end, and no other overlaps it in that time
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ DRAM_START = 1 << 30  # far above all of L1
 
 
 class WrongAddress(ValueError):
-    """Two buffers are at one place, or one that has ended is used; the text reports which."""
+    """Two buffers overlap, or a deallocated one is used; the text reports which."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class BufferDescription:
     is_tiled: bool
     space: str  # l1 or dram
     address: int
-    size_bytes: int  # at the address: in L1 those of a core
+    size_bytes: int  # at the address: in L1 the bytes of one core
 
     @property
     def operand_address(self) -> int:
@@ -53,11 +53,11 @@ class BufferDescription:
 
 
 class Queue:
-    """Carries commands out; buffers are named by any key."""
+    """Executes commands; any key can name a buffer."""
 
     def __init__(self) -> None:
-        self.described: dict[Hashable, BufferDescription] = {}  # of those that are there
-        self.tensors: dict[Hashable, Any] = {}  # what is known to be in them
+        self.described: dict[Hashable, BufferDescription] = {}  # of existing buffers
+        self.tensors: dict[Hashable, Any] = {}  # their known contents
 
     def create(self, key: Hashable, description: BufferDescription) -> None:
         """rule LIVE"""
@@ -84,7 +84,7 @@ class Queue:
         array[...] = MetalLayout(tuple(array.shape)).restore(rows)
 
     def run(self, assembled: Callable[..., CompiledOperation], keys: Sequence[Hashable]) -> None:
-        """`assembled` makes the program of its operands."""
+        """Run a program; `assembled` makes it from its operands."""
         tensors = [self._tensor(key) for key in keys]
         compiled = assembled(tuple(self._known(key).operand(str(n)) for n, key in enumerate(keys)))
         config = Config.current()
@@ -101,7 +101,7 @@ class Queue:
         return self.described[key]
 
     def _tensor(self, key: Hashable) -> Any:
-        if key not in self.tensors:  # nothing is known to be in it
+        if key not in self.tensors:  # its contents are unknown
             shape = self._known(key).shape
             self.tensors[key] = self._made(key, lambda **how: ttnn.empty(shape, **how))
         self._known(key)

@@ -1,8 +1,8 @@
 """Path 2 of the guide: a ttnn call in a pykernel function becomes ttir, then threads of cores.
 
 The function's tensors may be of torch, numpy or ttnn; a result is of the same kind, and may be an
-operand or a stream of the program that follows. The simulator has ttnn's own result; both backends
-refuse what does not become threads.
+operand or a stream of a later program. The simulator uses ttnn's own result; both backends reject
+calls that cannot become threads.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ Arrays = Mapping[str, Array]
 
 @dataclass(slots=True)
 class Calls:
-    """The calls of ttnn that one call of a pykernel function makes."""
+    """Calls of ttnn that one call of a pykernel function makes."""
 
-    named: dict[str, Any]  # its tensors; results are added
+    named: dict[str, Any]  # the function's tensors; results are added
     results: list[Any] = field(default_factory=list)
 
     def __call__(self, op: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
@@ -60,7 +60,7 @@ class Calls:
 
 @contextmanager
 def made_by(calls: Calls | None) -> Iterator[None]:
-    """Hand the calls of ttnn inside to `calls`; None: they are ttnn's own."""
+    """Pass calls of ttnn inside to `calls`; None leaves them to ttnn."""
     token = CALLS.set(calls)
     try:
         yield
@@ -120,7 +120,7 @@ def _computed(op: Operation, given: Mapping[str, object], arrays: Arrays, dtype:
 
 
 def _call(op: Operation, given: Mapping[str, Any], arrays: Arrays) -> tuple[str, list[Array], str]:
-    """The name in ttir, its operands, and its attributes as text; RuleBroken if it has none."""
+    """Return the ttir name, operands, and attributes as text; raise RuleBroken if it has none."""
     name, operands, attributes = _SAME.get(op.name, op.name), [*arrays.values()], ""
     defaults = op.signature.parameters
     options = {

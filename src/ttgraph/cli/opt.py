@@ -69,7 +69,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_printing(parser: argparse.ArgumentParser) -> None:
-    """Names of mlir-opt, and shorter ones."""
+    """Add options under the names of mlir-opt, and shorter ones."""
     for when in ("before", "after"):
         parser.add_argument(
             f"--print-ir-{when}-all", f"--mlir-print-ir-{when}-all", action="store_true",
@@ -91,7 +91,7 @@ def _add_printing(parser: argparse.ArgumentParser) -> None:
 
 
 class _List(argparse.Action):
-    """Needs no file, as --help does not."""
+    """Option that needs no file, like --help."""
 
     def __init__(self, option_strings: list[str], dest: str, help: str):
         super().__init__(option_strings, dest, nargs=0, help=help)
@@ -140,14 +140,14 @@ def _write(data: str | bytes, file: str | None) -> None:
 
 
 class _Run:
-    """Passes on one part of a file."""
+    """Runs passes on one part of a file."""
 
     def __init__(self, options: argparse.Namespace, passes: list[ModulePass]):
         self.options, self.passes = options, passes
         self.times: list[tuple[str, float]] = []
 
     def section(self, text: str) -> str | bytes:
-        """What is written of it."""
+        """Run the passes on a part's text and return the output."""
         from ttgraph.dialects import make_context
         from ttl.dialects import print_module
 
@@ -196,7 +196,7 @@ class _Run:
 
 
 def apply_passes(pipeline: str, context: Context, module: ModuleOp) -> None:
-    """As a command line has them."""
+    """Run a pipeline written as on the command line."""
     _run(for_device(parse_passes(pipeline)), context, module)
 
 
@@ -235,7 +235,7 @@ def _show(when: str, module: ModuleOp) -> None:
 
 
 def _kept(module: ModuleOp, prefix: str) -> list[str]:
-    """The operations of others, with this prefix, that are kept as they stand."""
+    """Find operations with this prefix that are kept unmodified: nothing here computes them."""
     from ttl.dialects.foreign.kept import KeptOp
     from ttl.passes.registered_device import DEVICE
 
@@ -249,7 +249,7 @@ def _not_computed(name: str, kept: list[str]) -> UsageError:
 
 
 def _pass_failed(name: str, module: ModuleOp, error: BaseException) -> UsageError:
-    """Of an exception that a pass did not foresee."""
+    """Make the error for an exception that a pass did not foresee."""
     from pykernel.passes.pipelines import D2M
     from ttl.passes import PIPELINE
 
@@ -297,7 +297,7 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
 
 
 def for_device(passes: list[ModulePass]) -> list[ModulePass]:
-    """The device of SYSTEM_DESC_PATH, for the pass that registers one and was not given a file."""
+    """Give the pass that registers a device SYSTEM_DESC_PATH if it was given no file."""
     from dataclasses import replace
 
     from pykernel.passes.pipelines import REGISTER_DEVICE

@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show(program: Program) -> None:
-    """A line for each input and output: its name, shape and element type."""
+    """Print a line for each input and output: its name, shape and element type."""
     for kind, names, ids in (
         ("input", program.input_names, program.inputs),
         ("output", program.output_names, program.outputs),

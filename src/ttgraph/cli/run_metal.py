@@ -83,7 +83,7 @@ def _of_binary(file: str) -> _Program:
 
 
 def _of_text(file: str) -> _Program:
-    """A graph, whose moves of elements the host does; or a program of threads."""
+    """Read a graph, whose data movement the host does, or a program of threads."""
     from pykernel.passes.pipelines import REGISTER_DEVICE, is_d2m
     from ttgraph.dialects import make_context
     from ttgraph.metal_program import modules_of

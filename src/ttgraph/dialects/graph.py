@@ -1,4 +1,4 @@
-"""What ttir and ttnn share: graph operations by the table, the TT-Lang operation, their text.
+"""Classes that ttir and ttnn share: graph operations of the table, the TT-Lang operation, text.
 
 `ttnn.add(%0, %1) {attributes} : (types) -> type`
 """
@@ -52,7 +52,7 @@ _NONE: Mapping[str, Attribute] = {}
 
 
 def as_text(attribute: Attribute) -> Attribute:
-    """xDSL prints text that is not ASCII in bytes, and reads bytes back."""
+    """Turn bytes into a string: xDSL prints text that is not ASCII as bytes, and reads bytes."""
     if isinstance(attribute, BytesAttr):
         with suppress(UnicodeDecodeError):
             return StringAttr(attribute.data.decode())
@@ -60,7 +60,7 @@ def as_text(attribute: Attribute) -> Attribute:
 
 
 class CallOp(DefinedOperation, ABC):
-    """The text of all operations here. Attributes stand in the order of their names."""
+    """Prints and parses all operations here. Attributes are sorted by name."""
 
     @classmethod
     def create(
@@ -70,7 +70,7 @@ class CallOp(DefinedOperation, ABC):
         attributes: Mapping[str, Attribute] = _NONE,
         **others: Any,
     ) -> Self:
-        """tt-mlir's generic text, `"ttir.sum"(%0) <{keep_dim = true}>`, has them as properties."""
+        """Accept properties as attributes: tt-mlir writes `"ttir.sum"(%0) <{keep_dim = true}>`."""
         return super().create(attributes={**properties, **attributes}, **others)
 
     def printed_attributes(self) -> dict[str, Attribute]:
@@ -108,7 +108,7 @@ class CallOp(DefinedOperation, ABC):
 
 
 def to_attribute(value: Any) -> Attribute:
-    """Of values as JSON has them; lists of integers have a form of their own."""
+    """Make an attribute of a JSON value; lists of integers become dense arrays."""
     if isinstance(value, bool):
         return BoolAttr.from_bool(value)
     if isinstance(value, int):
@@ -125,7 +125,7 @@ def to_attribute(value: Any) -> Attribute:
 
 
 def from_attribute(attribute: Attribute) -> Any:
-    """What to_attribute() was given; TypeError for other attributes."""
+    """Invert to_attribute(); raise TypeError for other attributes."""
     if isinstance(attribute, DictionaryAttr):
         return {key: from_attribute(item) for key, item in attribute.data.items()}
     if isinstance(attribute, ArrayAttr):
@@ -143,7 +143,7 @@ def from_attribute(attribute: Attribute) -> Any:
 
 
 def dense_values(value: DenseIntOrFPElementsAttr[Any]) -> np.ndarray:
-    """The elements; one that stands for all of them is seen everywhere, but held once."""
+    """Return the elements; a splat is broadcast, so it is stored once."""
     found = np.asarray(value.get_values())
     shape = value.get_shape()
     return np.broadcast_to(found, shape) if len(found) == 1 else found.reshape(shape)
@@ -185,7 +185,7 @@ class MathOp(CallOp, ABC):
         )
 
     def values(self) -> dict[str, Any]:
-        """The attributes of the table as Python values; ValueError or TypeError if wrong."""
+        """Return the attributes as Python values; raise ValueError or TypeError if wrong."""
         return {
             name: _checked_attribute(name, kind, self.attributes.get(name))
             for name, kind in self.ENTRY.attributes
@@ -193,7 +193,7 @@ class MathOp(CallOp, ABC):
 
     def verify_(self) -> None:
         known = {name for name, _ in self.ENTRY.attributes}
-        for name, attribute in self.attributes.items():  # those with a dot are notes of others
+        for name, attribute in self.attributes.items():  # names with a dot are foreign notes
             if name not in known and "." not in name and attribute != BoolAttr.from_bool(False):
                 raise VerifyException(f"{self.name} with `{name} = {attribute}` is not supported")
         try:
@@ -209,7 +209,7 @@ _NOT_PURE = ("empty",)
 
 
 def math_classes(dialect: str) -> dict[str, type[MathOp]]:
-    """A class for each entry of the table, by its name there."""
+    """Make a class for each entry of the table, by its name there."""
 
     def math_class(op: GraphOp) -> type[MathOp]:
         name = op.ttir if dialect == "ttir" else op.name
@@ -247,7 +247,7 @@ class TTLangBase(CallOp, ABC):
 
     @property
     def inits(self) -> tuple[SSAValue, ...]:
-        """The operands that results are written to."""
+        """Operands that results are written to."""
         return tuple(self.inputs)[len(self.inputs) - len(self.outputs) :]
 
     def text_of(self, name: str) -> str:
@@ -274,7 +274,7 @@ class TTLangBase(CallOp, ABC):
 
 
 def roles_problem(op: TTLangBase) -> str | None:
-    """The first rule of `arg_roles` that is broken, in tt-mlir's words."""
+    """Describe the first rule of `arg_roles` that is broken, in tt-mlir's words."""
     if not op.inputs:
         return "tt-lang kernel must have at least one input operand."
     if not op.arg_roles.data:
@@ -328,8 +328,8 @@ class ControlOp(CallOp, ABC):
 
 
 class WhileBase(ControlOp, ABC):
-    """While the first function gives true for the inputs, the second gives new ones for those that
-    come first; the inputs after them stay as they are.
+    """Loop: while the first function returns true for the inputs, the second returns new values of
+    the leading inputs; the others stay unchanged.
     """
 
     def verify_(self) -> None:
@@ -341,8 +341,8 @@ class WhileBase(ControlOp, ABC):
 
 
 class CaseBase(ControlOp, ABC):
-    """The function whose number the first input is, of the other inputs; the last one for a number
-    that none has.
+    """Branch: calls the function with the first input as its number on the other inputs; the last
+    function if none has that number.
     """
 
     def verify_(self) -> None:

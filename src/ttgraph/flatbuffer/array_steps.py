@@ -1,12 +1,12 @@
-"""What computes a step of a program from arrays: found once, when the program is bound.
+"""Functions of arrays that compute a program's steps, chosen once, when the program is bound.
 
-rule CARRIER  an array holds a tensor's elements, without padding, in the carrier of its type, every
-              value one that the type has; what the caller gave stays in the type of its storage
-              until something computes with it
-rule VIEW     what only arranges elements anew gives a view where numpy has one; nothing writes to
-              an array that another step, the caller or a later run may see
-rule ROUND    an operation means what the embedded ttnn has for it, rounded once, to the type of
-              the step's result
+rule CARRIER  an array holds a tensor's elements, without padding, in the carrier of its type, with
+              values that the type has; the caller's arrays stay in their storage type until a step
+              computes with them
+rule VIEW     a step that only rearranges elements returns a view where numpy has one; nothing
+              writes to an array that another step, the caller or a later run may see
+rule ROUND    an operation computes what the embedded ttnn does, rounded once, to the type of the
+              step's result
 """
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ COPIES = ("assign", "to_layout", "typecast")
 
 @dataclass(frozen=True, slots=True)
 class ArrayStep:
-    """A function of the arrays of the inputs. None in `carriers` is an input of any type: the
-    function moves its elements, and the result has the type that it had.
+    """Function of the inputs' arrays. None in `carriers` is an input of any type, whose elements it
+    moves: the result keeps its type.
     """
 
     function: Function
@@ -63,7 +63,7 @@ def view_step(step: Step, shape: tuple[int, ...]) -> Function:
 
 
 def filled_step(step: Step, out: TensorDescription) -> Function | None:
-    """What gives the elements of a step that has no inputs; None for any other."""
+    """Return a function that makes the elements of a step without inputs; None for other steps."""
     attributes, shape = step.attributes, out.shape
     if step.operation in ("full", "empty"):
         value = attributes["fill_value"] if step.operation == "full" else out.dtype.poison
@@ -79,7 +79,7 @@ def _positions(dim: int, out: TensorDescription) -> Array:
 
 
 def array_step(step: Step, given: Descriptions, out: TensorDescription) -> ArrayStep | None:
-    """None where the embedded ttnn has only a function of tensors for it."""
+    """Find a step's function of arrays; None if the embedded ttnn only has one of tensors."""
     name = step.operation
     own = tuple(each.dtype.carrier for each in given)
     if name == "concat":
@@ -105,7 +105,7 @@ def array_step(step: Step, given: Descriptions, out: TensorDescription) -> Array
         return None
     if name == "divide" and not any(each.dtype.is_float for each in (*given, out)):
         return ArrayStep(_after(_quotient, rounded), own, op.broadcasts)
-    if name == "embedding":  # takes rows, whatever they are made of
+    if name == "embedding":  # takes rows of any type
         return ArrayStep(op.meaning, (np.dtype(np.int64), None))
     meaning = op.meaning
     if name in REDUCTIONS:
@@ -117,7 +117,7 @@ def array_step(step: Step, given: Descriptions, out: TensorDescription) -> Array
 
 
 def _quotient(a: Any, b: Any) -> Any:
-    """Of whole numbers, towards 0: the digits of float32 are not enough for large ones."""
+    """Divide integers towards 0; float32 has too few digits for large ones."""
     return (a - np.fmod(a, b)) // b if np.all(b) else np.divide(a, b)
 
 
@@ -125,7 +125,7 @@ _CONVOLUTIONS = {"conv2d": convolve, "conv_transpose2d": convolve_transposed}
 
 
 def _convolution(step: Step) -> Function:
-    """Images in and out as the graph has them; the real call has all pixels as rows of a matrix."""
+    """Convolve images in the graph's shape; the real call has all pixels as rows of a matrix."""
     lists = {name: value for name, value in step.attributes.items() if name != "groups"}
     numbers: dict[str, Any] = {name: tuple(value) for name, value in lists.items()}
     more = numbers.pop("output_padding", None)
@@ -135,8 +135,8 @@ def _convolution(step: Step) -> Function:
 
 
 def _carriers(op: Operation, given: Descriptions) -> tuple[np.dtype[Any], ...]:
-    """In which type each input is computed with. What is chosen stays what it is: a truth, which
-    has a float's type here, makes no floats of integers.
+    """Return the type in which each input is computed. `where` keeps the type of its values: its
+    condition, which is a float here, must not turn integers into floats.
     """
     dtypes = dict(zip(op.kinds, (each.dtype for each in given), strict=False))
     chosen = [dtypes[name] for name in op.like if name in dtypes]
@@ -167,7 +167,7 @@ def _rounded(dtype: DType, *, is_scalar: bool) -> Function:
         return answer.astype(carrier)
 
     def shorter(answer: Any) -> Any:
-        if answer.dtype.kind == "b":  # 0 and 1, which all types have
+        if answer.dtype.kind == "b":  # every type has 0 and 1
             return answer.astype(carrier)
         return round_to(answer, dtype)
 

@@ -1,4 +1,4 @@
-"""A module of StableHLO or TTIR through the passes to the bytes of a flatbuffer."""
+"""Compiles a module of StableHLO or TTIR to the bytes of a flatbuffer."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ def compile_module(
     python_module: str = "tt_torch.tt_lang",
     python_function: str = "resolve_operation",
 ) -> bytes:
-    """The flatbuffer of a module of StableHLO or TTIR, which the passes change.
+    """Compile a module of StableHLO or TTIR, which the passes change, to a flatbuffer.
 
-    The kernels of TT-Lang operations in it are asked for from `python_function` of
-    `python_module`. CompileError for what cannot be lowered. TTLANG_VERBOSE_PASSES=1 shows the
-    module around every pass.
+    `python_function` of `python_module` supplies the kernels of TT-Lang operations in it. Raises
+    CompileError if something cannot be lowered. TTLANG_VERBOSE_PASSES=1 shows the module around
+    every pass.
     """
     verify_graph(module)
     module = _device_part(module)
@@ -55,9 +55,9 @@ def compile_module(
 
 
 def _device_part(module: ModuleOp) -> ModuleOp:
-    """The module itself, or the only one in it, which may stand in `ttcore.device_module`.
+    """Return the module itself, or the only one in it, also inside `ttcore.device_module`.
 
-    CompileError where there are functions of the host, or other modules beside it.
+    Raises CompileError if there are host functions or other modules beside it.
     """
     parts = [op for op in module.ops if isinstance(op, ModuleOp) or op.name in _MODULES]
     if not parts or any(isinstance(op, func.FuncOp) for op in module.ops):

@@ -1,4 +1,4 @@
-"""A module of the ttnn dialect as a flatbuffer. Nothing is decided here."""
+"""Writes a module of the ttnn dialect as a flatbuffer. Decides nothing."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _FORMATS = {**{dtype.mlir: dtype.data_format for dtype in DTYPES.values()}, "i32
 
 
 def emit_flatbuffer(module: ModuleOp, *, mesh_shape: tuple[int, int] = (1, 1)) -> bytes:
-    """The bytes of a .ttnn file with one program for each function."""
+    """Return the bytes of a .ttnn file with one program for each function."""
     functions = [op for op in module.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
     if not functions:
         message = "the module has no function that a flatbuffer could have as a program"
@@ -54,7 +54,7 @@ def emit_flatbuffer(module: ModuleOp, *, mesh_shape: tuple[int, int] = (1, 1)) -
 
 
 class _Program:
-    """Values get numbers in the order in which they are met, and no two of a file the same."""
+    """Numbers values in the order in which it meets them; a number is unique in its file."""
 
     def __init__(self, function: func.FuncOp, numbers: Iterator[int], places: dict[str, int]):
         self.function, self.places = function, places
@@ -197,12 +197,12 @@ def _corner(core: tuple[int, int]) -> dict[str, int]:
 
 
 def _constant_bytes(op: ttnn.ConstantOp) -> bytes:
-    """The elements, row by row, in the type of the result."""
+    """Return the elements, row by row, in the result's type."""
     layout = ttnn.layout_of(op.result.type)
     assert layout is not None
     dtype = BY_DATA_FORMAT[_format(layout.element)]
     rounded = round_to(_elements(op.value), dtype)
-    if rounded.size == 1:  # one that stands for all
+    if rounded.size == 1:  # a splat
         rounded = np.broadcast_to(rounded, shape_of(op.result))
     return rounded.astype(dtype.storage).tobytes()
 

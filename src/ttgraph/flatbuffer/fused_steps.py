@@ -1,6 +1,6 @@
-"""The operations that stand for many: softmax, normalization, linear, attention, turned positions.
+"""Fused operations: softmax, normalization, linear, attention, rotary embedding.
 
-They compute in float32, as the steps did that they stand for, and round once.
+They compute in float32, like the steps that they replace, and round once.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Function = Callable[..., Any]
 
 
 def fused_step(step: Step, given: Sequence[TensorDescription]) -> Function | None:
-    """A function of the arrays of the inputs; None for other operations."""
+    """Return a function of the inputs' arrays; None for other operations."""
     attributes = step.attributes
     if step.operation == "linear":
         return partial(_linear, transpose_b=attributes["transpose_b"])

@@ -1,8 +1,8 @@
-"""A ProgramDescriptor of the flatbuffer as compiled operations that the executor runs.
+"""Reads a flatbuffer's ProgramDescriptor as compiled operations that the executor runs.
 
 Compile-time arguments follow one convention: the indices of all buffers, then, for data movement
-kernels, the accessors of the tensors. The markers of these are replaced when the operation is
-launched, by the words of the buffers that are there then.
+kernels, the accessors of the tensors. A launch replaces the accessors' markers by the words of
+the live buffers.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ _THREADS = {name: thread for thread, name in CONFIG_TYPES.items()}
 def compiled_operations(
     step: GenericStep, tensors: Sequence[TensorDescription], target: Target
 ) -> list[CompiledOperation]:
-    """One for each rectangle of cores; Malformed where the parts do not fit together."""
+    """Make an operation for each rectangle of cores; raise Malformed if the parts do not fit."""
     debug = Debug(step.debug)
     if debug.target not in (None, target.name):
         raise Malformed(f"its kernels were compiled for {debug.target}, not {target.name}")
@@ -62,7 +62,7 @@ def compiled_operations(
 def check_operation(
     operation: CompiledOperation, cores: Sequence[Rectangle], target: Target
 ) -> None:
-    """Malformed if the chip cannot have it; UsageError for C++ that reads files."""
+    """Raise Malformed if the chip cannot run it, UsageError if its C++ reads files."""
     try:
         check_cores(cores, target)
         check_fits(operation, target)
@@ -72,7 +72,7 @@ def check_operation(
 
 
 def checked_blocks(data_format: str, total: int, page: int, count: int) -> tuple[int, int]:
-    """The pages of a block and the blocks of a buffer."""
+    """Return the pages of a block and the blocks of a buffer."""
     if data_format not in PAGE_BYTES:
         raise Malformed(f"buffers of {data_format} are not known to this runtime")
     try:
@@ -82,7 +82,7 @@ def checked_blocks(data_format: str, total: int, page: int, count: int) -> tuple
 
 
 def _common_cores(program: Mapping[str, Any]) -> list[Rectangle]:
-    """All kernels, buffers and semaphores are on the same cores."""
+    """Return the cores, which all kernels, buffers and semaphores must share."""
     sets = [kernel["core_ranges"] for kernel in program["kernels"]]
     sets += [buffer["core_range"] for buffer in program["cbs"]]
     sets += [semaphore["core_ranges"] for semaphore in program["semaphores"]]
@@ -98,7 +98,7 @@ Argument = tuple[str, Mapping[str, int]]
 
 
 def _arguments(values: Sequence[Mapping[str, Any]]) -> list[Argument]:
-    """(kind, fields) of each KernelArg."""
+    """Return (kind, fields) of each KernelArg."""
     if any(value["arg"] is None for value in values):
         raise Malformed("an argument of a kernel without a value")
     return [next(iter(value["arg"].items())) for value in values]
@@ -148,7 +148,7 @@ class _Reader:
         )
 
     def _operand_count(self) -> int:
-        """Tensors with accessors. After them may be the scratch memory of pipes, in L1."""
+        """Count the tensors with accessors. The scratch memory of pipes, in L1, may follow them."""
         counts = {
             sum(kind == "KernelArgTensorAccessorArgs" for kind, _ in arguments)
             for arguments in (_arguments(_list(k["ct_args"])) for k in self.program["kernels"])
@@ -186,7 +186,7 @@ class _Reader:
     def _check_compile_time(
         self, given: Sequence[Argument], thread: ThreadKind, buffers: Sequence[Buffer]
     ) -> None:
-        """The convention of the artifact."""
+        """Check the compile-time arguments against the artifact's convention."""
         indices = [("KernelArgCBBufferIndex", {"buffer_index": each.index}) for each in buffers]
         if list(given[: len(indices)]) != indices:
             raise Malformed("compile-time arguments of a kernel do not begin with all its buffers")
@@ -205,7 +205,7 @@ class _Reader:
             raise Malformed(f"a kernel with {len(others)} accessors for {self.operands} tensors")
 
     def _addressed(self, given: Sequence[Argument]) -> tuple[int, ...]:
-        """The tensors whose addresses a kernel gets; that of the scratch memory is the last."""
+        """Return the tensors whose addresses a kernel gets; the scratch memory is the last."""
         found = []
         for kind, fields in given:
             if kind != "KernelArgBufferAddressOfTensor":
@@ -219,7 +219,7 @@ class _Reader:
         return tuple(found)
 
     def _wide_buffers(self) -> set[int]:
-        """Those whose tiles the unpacker writes to DST in 32 bits."""
+        """Find the buffers whose tiles the unpacker writes to DST in 32 bits."""
         configs = [kernel["config"] or {} for kernel in self.program["kernels"]]
         modes = [
             enumerate(config["ComputeKernelConfig"]["unpack_to_dest_modes"])
@@ -261,7 +261,7 @@ def _buffer(value: Mapping[str, Any], position: int, debug: Debug, wide: Collect
 
 
 def target_of(programs: Sequence[Mapping[str, Any]]) -> Target:
-    """The chip of the first kernels that say for which they were compiled."""
+    """Return the chip of the first kernels that name the chip they were compiled for."""
     operations = [operation for program in programs for operation in program["operations"]]
     named = (Debug(operation["debug_info"]).target for operation in operations)
     return load_target(next((name for name in named if name is not None), TARGETS[0]))

@@ -1,9 +1,9 @@
-"""A program for one length more: of programs for three lengths, the one for any other.
+"""Derives a program for any sequence length from programs for three lengths.
 
 rule ALIKE   two programs are alike if they have the same steps on the same tensors, of the same
              types, and differ in whole numbers only: sizes, and attributes of steps
-rule LINE    such a number is a + b * length; what two programs say is believed if a third agrees
-rule REST    kernels, loops and constants that are different are not alike
+rule LINE    such a number is a + b * length; two programs give a and b, and a third confirms them
+rule REST    kernels, loops and constants that differ make programs unlike
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from .program import FreeStep, Program, Step, TensorDescription
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Programs for all lengths, seen at two of them."""
+    """Programs for all lengths, derived from two of them."""
 
     first: tuple[int, Program]
     second: tuple[int, Program]
 
     def at(self, length: int) -> Program | None:
-        """None if there is none: the two are not alike, or a number would not be whole."""
+        """Derive the program; None if the two are not alike, or a number would not be whole."""
         try:
             return self._program(length)
         except _NotAlike:
@@ -95,8 +95,8 @@ class _Line:
 
 
 def is_same(one: Program, other: Program) -> bool:
-    """Rule LINE, of a program that was made and one that was compiled; where their tensors lie does
-    not matter for what they compute.
+    """Compare a derived program with a compiled one (rule LINE), without where tensors lie, which
+    does not change results.
     """
     family = Family((0, one), (1, other))
     found = family.at(7)

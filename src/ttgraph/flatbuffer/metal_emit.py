@@ -1,7 +1,7 @@
-"""A module of the host's commands as a TTMetalBinary: `-ttmetal-to-flatbuffer-bin`.
+"""Writes a module of host commands as a TTMetalBinary: `-ttmetal-to-flatbuffer-bin`.
 
-A pykernel program is one program of the file. So is a graph: the commands of each program that it
-calls, one after the other, with tensors of the host between them.
+A pykernel program is one program of the file. A graph is one, too: the commands of each program
+that it calls, in order, with host tensors between them.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ NOCS = {ThreadKind.READER: ("RISCV_1", "Noc1"), ThreadKind.WRITER: ("RISCV_0", "
 
 
 def emit_metal(module: ModuleOp) -> bytes:
-    """CompileError if the module is not lowered to commands, or asks the host for more."""
+    """Return the file's bytes; raise CompileError if the module has more than commands."""
     mains = [op for op in module.ops if isinstance(op, func.FuncOp)]
     inside = modules_of(module)
     if "host" in inside:
@@ -73,16 +73,16 @@ def _chip(chip: Chip) -> Value:
 
 
 class _Program:
-    """One of the file; `references` has the tensors of the host and the buffers of the device."""
+    """Program of the file; `references` has the host tensors and the device's buffers."""
 
     def __init__(self) -> None:
         self.numbers = count(1)
         self.references: dict[SSAValue, Value] = {}
         self.commands: list[Value] = []
-        self.constants: dict[SSAValue, Array] = {}  # tensors that are known already
+        self.constants: dict[SSAValue, Array] = {}  # tensors with known elements
 
     def of_program(self, module: ModuleOp) -> Value:
-        """The last argument is what it writes."""
+        """Write one program of kernels; its last argument is its output."""
         function = host_function(modules_of(module))
         arguments: list[SSAValue] = list(function.body.block.args)
         for argument in arguments:
@@ -269,7 +269,7 @@ def _cores(grid: GridAttr) -> Value:
 
 
 def _config(found: BufferDescription, type: MemRefType[Any]) -> Value:
-    """Tiles in L1 are shards of the cores; all else is interleaved."""
+    """Describe a buffer's memory: tiles in L1 are sharded over cores, all else is interleaved."""
     page = found.dtype.tile_bytes if found.is_tiled else found.shape[-1] * found.dtype.element_bytes
     size = prod(found.shape) // TILE_SIZE**2 * page if found.is_tiled else found.size_bytes
     if found.space == "dram" or not found.is_tiled:

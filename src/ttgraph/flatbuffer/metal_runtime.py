@@ -1,6 +1,6 @@
-"""Running a TTMetalBinary: its commands, one after the other, on the executor.
+"""Runs the commands of a TTMetalBinary in order on the executor.
 
-What a file says is not believed: addresses, sizes and kernels are checked as those of a .ttnn file.
+Files are not trusted: addresses, sizes and kernels are checked like those of a .ttnn file.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ _MOST_ELEMENTS = 1 << 32  # of a tensor
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """An input or output."""
+    """Shape and element type of an input or output."""
 
     shape: Shape
     dtype: DType
 
 
 class MetalRuntime:
-    """The first program of a file. UsageError for a file that is none."""
+    """Runs the first program of a file. Raises UsageError if the file is not a TTMetalBinary."""
 
     def __init__(self, binary: bytes, file: str = "the file"):
         self.file = file
@@ -81,7 +81,7 @@ class MetalRuntime:
         for kind, _ in self.commands:
             if kind not in _COMMANDS:
                 raise Malformed(f"the command {kind} is not known to this runtime")
-        # Everything that can be wrong with kernels is found before anything runs.
+        # Check all kernels before anything runs.
         self.programs = {
             number: _Reader(fields, self.target).operation
             for number, (kind, fields) in enumerate(self.commands)
@@ -89,7 +89,7 @@ class MetalRuntime:
         }
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
-        """What the program gives for these arrays."""
+        """Run the program on these arrays and return its outputs."""
         run = _Run(self.programs)
         for reference, described, array in zip(
             self.device["inputs"], self.inputs, arrays, strict=True
@@ -152,7 +152,7 @@ def _shape(desc: Value) -> Shape:
 
 
 class _Run:
-    """One run of the commands; tensors of the host and buffers by their numbers."""
+    """One run of the commands; host tensors and buffers by number."""
 
     def __init__(self, programs: dict[int, Callable[..., CompiledOperation]]):
         self.programs, self.number = programs, 0
@@ -197,7 +197,7 @@ class _Run:
         self.results = [self.host(each) for each in fields["results"]]
 
     def nothing(self, fields: Value) -> None:
-        """All is done when it is enqueued; semaphores are of programs."""
+        """Ignore the command: enqueued work is already done, and programs have the semaphores."""
 
 
 _COMMANDS: dict[str, Callable[[_Run, Value], None]] = {
@@ -313,7 +313,7 @@ class _Reader:
         )
 
     def _check_compile_time(self, given: Sequence[Value], thread: ThreadKind) -> None:
-        """The convention of the artifact: all buffers, then the accessors of all tensors."""
+        """Check the artifact's convention: all buffers, then the accessors of all tensors."""
         wanted = [("MetalKernelArgCBPort", n) for n in range(len(self.buffers))]
         if thread is not ThreadKind.COMPUTE:
             wanted += [("MetalKernelArgTensorAccessorArgs", n) for n in range(self.tensors)]
@@ -323,7 +323,7 @@ class _Reader:
 
 
 def _symbol(name: str) -> str:
-    """It becomes the name of a file of C++ in messages of the compiler."""
+    """Check a kernel's name: the C++ compiler's messages use it as a file name."""
     if not (name.isidentifier() and name.isascii()):
         raise Malformed(f"a kernel called {name!r}")
     return name

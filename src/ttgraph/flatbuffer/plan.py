@@ -1,14 +1,14 @@
-"""A program bound once: a list of functions of arrays, which every run goes through.
+"""Binds a program once, to a list of functions of arrays that every run calls in order.
 
-rule SLOT    every value has a slot of its own, also where the file uses the id of a tensor again
-rule ONCE    what depends on nothing that the caller gives is computed when the program is bound,
-             unless it is large; the same function of the same slots is called once in a run
+rule SLOT    every value has its own slot, even if the file uses a tensor's id again
+rule ONCE    values that depend on no input are computed when the program is bound, unless they are
+             large; a run calls the same function of the same slots once
 rule LOOSE   an operation that broadcasts takes its inputs before they are expanded
-rule CHAIN   of reshapes one after the other only the last is made
-rule LIFE    a value is dropped after its last use, and what nobody uses is not computed; kernels
-             run in any case
-rule OWN     what others may still see, the caller's arrays and constants, is marked read-only; an
-             output that is, or that lies in the memory of another output, is copied
+rule CHAIN   of consecutive reshapes only the last is made
+rule LIFE    a value is dropped after its last use, and unused values are not computed; kernels
+             always run
+rule OWN     shared arrays, the caller's and constants, are marked read-only; an output that is one
+             of them, or that shares memory with another output, is copied
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from ttl.semantics.dtypes import Array
 from .array_steps import COPIES, VIEWS, array_step, filled_step, view_step
 from .program import ControlStep, FreeStep, GenericStep, Program, Step, TensorDescription
 
-RECORDER = 0  # the slot of what the run gives to its kernels
-MOST_KEPT_BYTES = 1 << 28  # of what is computed when the program is bound
+RECORDER = 0  # the slot of the recorder that a run passes to its kernels
+MOST_KEPT_BYTES = 1 << 28  # of values computed when the program is bound
 
 Function = Callable[..., Any]
-# A step that only the embedded ttnn itself can compute, and kernels, as functions of arrays.
+# Functions of arrays for steps that only the embedded ttnn can compute, and for kernels.
 OfTensors = Callable[[Step, Sequence[TensorDescription], TensorDescription], Function]
 OfKernels = Callable[[int, GenericStep], Function]
 OfControl = Callable[[ControlStep], Function]
@@ -47,7 +47,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`constants` has a place for each slot. Runs of several threads do not meet in it."""
+    """`constants` has an entry for each slot. Threads can run one plan at the same time."""
 
     inputs: tuple[int, ...]  # a slot of each input of the program
     outputs: tuple[tuple[int, np.dtype[Any]], ...]
@@ -55,7 +55,7 @@ class Plan:
     constants: tuple[object, ...]
 
     def run(self, arrays: Sequence[Array], recorder: object = None) -> list[Array]:
-        """Arrays that nobody else has, for arrays in the storage types of the inputs."""
+        """Return fresh arrays, for arrays in the storage types of the inputs."""
         slots = list(self.constants)
         slots[RECORDER] = recorder
         for slot, array in zip(self.inputs, arrays, strict=True):
@@ -97,7 +97,7 @@ def _memory(value: Array) -> Array:
 def bind(
     program: Program, of_tensors: OfTensors, of_kernels: OfKernels, of_control: OfControl
 ) -> Plan:
-    """Whatever is wrong with the elements themselves is reported by runs."""
+    """Bind a program; runs, not this, report errors that depend on elements."""
     binding = _Binding(program, of_tensors)
     for position, step in enumerate(program.steps):
         if isinstance(step, Step):
@@ -122,13 +122,13 @@ class _Binding:
         self.constants: dict[int, Array] = {}
         self.inputs = tuple(self._slot(each.shape) for each in program.described(program.inputs))
         self.now = dict(zip(program.inputs, self.inputs, strict=True))  # the slot of each tensor
-        self.stored = {  # rule CARRIER: the slots that are still as the caller gave them
+        self.stored = {  # rule CARRIER: the slots that still have the caller's type
             slot
             for slot, each in zip(self.inputs, program.described(program.inputs), strict=True)
             if each.dtype.storage != each.dtype.carrier
         }
         self.made: dict[Hashable, int] = {}  # rule ONCE
-        self.reshaped: dict[int, int] = {}  # rule CHAIN: of a slot, what it is made of
+        self.reshaped: dict[int, int] = {}  # rule CHAIN: the slot that a slot is reshaped from
         self.loose: dict[int, int] = {}  # rule LOOSE
         self.kept_bytes = 0
 
@@ -152,7 +152,7 @@ class _Binding:
     def kernels(
         self, inputs: tuple[int, ...], outputs: tuple[int, ...], function: Function
     ) -> None:
-        """Kernels, or programs that are called: a function that gives several arrays."""
+        """Add kernels, or called programs: a function that returns several arrays."""
         given = self.program.described(inputs)
         slots = [self._carried(self.now[each], it) for each, it in zip(inputs, given, strict=True)]
         launched = self._slot(())
@@ -176,7 +176,7 @@ class _Binding:
         ]
         key = step.operation, tuple(carried), _hashable(step.attributes), out.shape, out.dtype
         found = self._once(key, bound.function, carried, out.shape)
-        if any(slot in self.stored for slot in carried):  # what moves elements leaves their type
+        if any(slot in self.stored for slot in carried):  # steps that move elements keep their type
             self.stored.add(found)
         return found
 
@@ -208,7 +208,7 @@ class _Binding:
     def _carried(
         self, slot: int, described: TensorDescription, carrier: np.dtype[Any] | None = None
     ) -> int:
-        """rule CARRIER: the slot with the elements in a type that is computed in."""
+        """rule CARRIER: return the slot with the elements in a type to compute in."""
         own, wanted = described.dtype.carrier, carrier or described.dtype.carrier
         if slot not in self.stored and own == wanted:
             return slot
@@ -216,7 +216,7 @@ class _Binding:
         return self._once(key, methodcaller("astype", wanted), [slot], self.shapes[slot])
 
     def _constant(self, step: Step, out: TensorDescription) -> int:
-        """As the caller's arrays: the bytes of the file are its elements."""
+        """Add a constant, in its storage type: the file's bytes are its elements."""
         found = self._slot(out.shape)
         self.constants[found] = np.frombuffer(step.data, out.dtype.storage).reshape(out.shape)
         if out.dtype.storage != out.dtype.carrier:
@@ -245,7 +245,7 @@ class _Binding:
         try:
             with np.errstate(all="ignore"):
                 value = read_only(np.asarray(function(*arrays)))
-        except (TTLError, RuleBroken, MemoryError):  # which a run reports
+        except (TTLError, RuleBroken, MemoryError):  # a run reports it
             return None
         self.kept_bytes += _memory(value).nbytes
         return value if self.kept_bytes <= MOST_KEPT_BYTES else None

@@ -1,8 +1,8 @@
-"""What is in a flatbuffer, as values that are checked: a program that can be run.
+"""A flatbuffer's contents as checked values: a program that can be run.
 
-Tensors are known by their ids. Every step uses tensors that exist at that point, gives what its
-operation gives for their shapes, and all tensors that exist at one time fit in a chip's memory.
-Malformed where that is not so.
+Tensors are known by their ids. Every step uses tensors that exist at that point, its result has the
+shape that its operation gives, and all tensors that exist at one time fit in a chip's memory.
+Raises Malformed otherwise.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class TensorDescription:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A call of ttnn: `operation` is a name of the table of graph operations, or `constant`."""
+    """Call of ttnn: `operation` is a name of the table of graph operations, or `constant`."""
 
     operation: str
     inputs: tuple[int, ...]
@@ -62,7 +62,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class GenericStep:
-    """Kernels. `program` is a ProgramDescriptor as the schema has it."""
+    """Launch of kernels. `program` is a ProgramDescriptor of the schema."""
 
     tensors: tuple[int, ...]
     semaphores: tuple[int, ...]
@@ -82,8 +82,8 @@ class FreeStep:
 
 @dataclass(frozen=True, slots=True)
 class ControlStep:
-    """Calls of other programs, by their numbers: of a loop the condition and the body, or one of
-    several branches, whose number is the first input.
+    """Calls other programs, by number: a loop's condition and body, or one of several branches,
+    whose number is the first input.
     """
 
     is_loop: bool
@@ -102,11 +102,11 @@ class Program:
     outputs: tuple[int, ...]
     steps: tuple[AnyStep, ...]
     tensors: dict[int, TensorDescription]
-    input_names: tuple[str, ...] = ()  # none, or one for each
+    input_names: tuple[str, ...] = ()  # empty, or one for each
     output_names: tuple[str, ...] = ()
 
     def named(self, names: tuple[str, ...], ids: tuple[int, ...]) -> list[str]:
-        """The names that a file has for these tensors, or their numbers as numpy.savez has them."""
+        """Return the file's names for these tensors, or numbered names like numpy.savez's."""
         counted = [f"arr_{position}" for position in range(len(ids))]
         if len(names) != len(ids) or len({*names} - {""}) != len(names):
             return counted
@@ -119,7 +119,7 @@ class Program:
 def read_program(
     value: Mapping[str, Any], grid: Grid, memory_bytes: int, source: str = ""
 ) -> Program:
-    """A Program of the schema, checked for a chip with these cores and this much memory."""
+    """Read and check a Program of the schema, for a chip with these cores and this much memory."""
     mesh = value["mesh_shape"] or {"y": 1, "x": 1}
     if (mesh["y"], mesh["x"]) != (1, 1):
         raise Malformed(
@@ -139,10 +139,10 @@ class _ProgramReader:
     def __init__(self, grid: Grid):
         self.grid = grid
         self.tensors: dict[int, TensorDescription] = {}
-        self.known: dict[int, Any] = {}  # the description as it was read, by id
+        self.known: dict[int, Any] = {}  # the raw description, by id
 
     def tensor(self, value: Mapping[str, Any] | None) -> int:
-        """The id of a TensorRef, whose description is the same wherever it stands."""
+        """Return a TensorRef's id; all references to it must have the same description."""
         if value is None or value["desc"] is None:
             raise Malformed("a tensor is missing, or its description")
         number: int = value["global_id"]
@@ -246,7 +246,7 @@ def _layout(tile: Mapping[str, int] | None) -> Layout:
 
 
 def _config(memory: Mapping[str, Any], shape: Shape, layout: Layout, grid: Grid) -> MemoryConfig:
-    """Any mistake in it is one of the file, whoever finds it."""
+    """Read a memory configuration; any error in it is reported as a malformed file."""
     given = memory["memory_config"]
     if given is None:
         return MemoryConfig()
@@ -269,11 +269,11 @@ def _shard_spec(value: Mapping[str, Any]) -> ShardSpec:
     return ShardSpec(cores, tuple(value["shape"]), orientation[value["orientation"]])
 
 
-MOST_CORES = 64  # of any chip along one side, and more rectangles than anybody needs
+MOST_CORES = 64  # along one side of any chip, and more rectangles than a program needs
 
 
 def rectangles(value: Mapping[str, Any] | None) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """The corners of a CoreRangeSet."""
+    """Return the corners of a CoreRangeSet."""
     found = []
     given = value["core_ranges"] if value else ()
     if len(given) > MOST_CORES:
@@ -293,7 +293,7 @@ def rectangles(value: Mapping[str, Any] | None) -> list[tuple[tuple[int, int], t
 
 
 def check_calls(programs: Sequence[Program]) -> None:
-    """Programs that are called exist, after the caller, and take and give what the call has."""
+    """Check that called programs exist, come after the caller, and match the call's tensors."""
     for number, program in enumerate(programs):
         for step in program.steps:
             if isinstance(step, ControlStep):
@@ -349,11 +349,11 @@ def _check_lives(program: Program, memory_bytes: int) -> None:
 
 
 class TooLarge(Malformed):
-    """A program whose tensors do not fit in memory, at the same time; the file itself is right."""
+    """A program's tensors do not fit in memory at the same time; the file itself is valid."""
 
 
 class _Lives:
-    """The tensors and semaphores that exist at a point of the program."""
+    """Tensors and semaphores that exist at a point of the program."""
 
     def __init__(self, tensors: Mapping[int, TensorDescription]):
         self.tensors = tensors

@@ -1,6 +1,6 @@
 """Runs a loaded flatbuffer: calls of the embedded ttnn, and kernels on the executor.
 
-Nothing of the user's Python and nothing of torch is called while it runs.
+A run calls neither the user's Python nor torch.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ from .program import (
 from .reader import Malformed, read_binary
 from .schema import VERSION
 
-# The memory of the smallest chip, or all that this machine has.
+# The memory of the smallest chip, or of this machine.
 CHIP_BYTES = of_all_chips("dram_bytes", min)
 
 
 class Runtime:
-    """A loaded flatbuffer. Loading checks all of it: UsageError for what is not right.
+    """Loaded flatbuffer. Loading checks all of it and raises UsageError if something is wrong.
 
-    The C++ in it is compiled and run with the rights of the caller: load only what you would run.
+    Compiles its C++ and runs it with your permissions: only load files that you trust.
     """
 
     def __init__(
@@ -73,19 +73,19 @@ class Runtime:
         except Malformed as error:
             raise _wrong(f"{name} cannot be run: {error}") from None
         self._plans: dict[int, Plan] = {}  # bound at the first run
-        if self._kernels:  # which are compiled into the cache
+        if self._kernels:  # compiled into the cache
             from ttl.driver.cache import keep_bounded
 
             keep_bounded(Config.current())
 
     def with_program(self, program: Program) -> Runtime:
-        """The same with another program, which has no kernels and calls no other."""
+        """Copy this runtime with another program, which has no kernels and calls no other."""
         made = copy.copy(self)
         made.programs, made._kernels, made._plans = [program], {}, {}
         return made
 
     def operations(self, program: int = 0) -> list[CompiledOperation]:
-        """The kernels of a program, in the order in which it calls them."""
+        """Return a program's kernels, in the order of its calls."""
         of_program = [each for (number, _), each in self._kernels.items() if number == program]
         return [operations[0] for operations in of_program]
 
@@ -98,17 +98,17 @@ class Runtime:
     def run(
         self, inputs: Sequence[object], *, program: int = 0, recorder: Recorder | None = None
     ) -> list[np.ndarray]:
-        """The outputs of a program, as fresh arrays, for inputs in its order.
+        """Run a program on inputs in its order and return its outputs as fresh arrays.
 
         Inputs are numpy arrays, or torch tensors on the CPU. Outputs have the element types of
-        the flatbuffer, bfloat16 as that of ml_dtypes; what was boolean is bfloat16, 0 or 1, and 64
-        bits have become 32. UsageError for inputs that do not fit; KernelFault from kernels.
+        the flatbuffer, bfloat16 from ml_dtypes; booleans are bfloat16, 0 or 1, and 64 bits have
+        become 32. Raises UsageError if inputs do not fit, KernelFault from kernels.
         """
         if program not in range(len(self.programs)):
             raise _wrong_input(f"there are {len(self.programs)} programs, and not one {program}")
         try:
             return self._run(program, inputs, recorder)
-        except RuleBroken as broken:  # by the elements of an operation
+        except RuleBroken as broken:  # by an operation's elements
             raise refused(broken) from None
         except MemoryError:
             name = self.programs[program].name
@@ -123,7 +123,7 @@ class Runtime:
         return bool(self._kernels)
 
     def record(self, program: int, position: int) -> Iterator[tuple[CompiledOperation, Recording]]:
-        """What the kernels of a step call with tensors of zeros, for estimates."""
+        """Record the calls of a step's kernels on tensors of zeros, for estimates."""
         from ttl.host import record
 
         step, device = self.programs[program].steps[position], Device(0, self._target)
@@ -158,7 +158,7 @@ class Runtime:
         )
 
     def _of_control(self, program: int, step: ControlStep) -> Callable[..., Any]:
-        """A loop or a branch: the plans of other programs, whose numbers are in storage types."""
+        """Make the function of a loop or a branch, which runs the plans of other programs."""
         given = self.programs[program].described(step.inputs)
         wanted = self.programs[program].described(step.outputs)
 
@@ -192,7 +192,7 @@ class Runtime:
         device = Device(0, self._target)
 
         def run(recorder: Recorder | None, *arrays: Array) -> list[Array]:
-            made: dict[int, Tensor] = {}  # one that is given twice is one tensor
+            made: dict[int, Tensor] = {}  # an array given twice is one tensor
             for number, array, each in zip(step.tensors, arrays, described, strict=True):
                 if number not in made:
                     made[number] = _filled(array, each, device)
@@ -220,8 +220,8 @@ class Runtime:
 
 
 def run_traced(runtime: Runtime, inputs: Sequence[object], config: Config) -> list[np.ndarray]:
-    """The outputs of the first program. With TTL_TRACE=FILE what the kernels do goes to the file,
-    also of a run that fails.
+    """Run the first program and return its outputs. With TTL_TRACE=FILE, write the kernels' trace
+    to the file, even if the run fails.
     """
     from ttl.driver import PROCESS_DRIVER
 
@@ -302,26 +302,26 @@ def _name(program: Program, position: int) -> str:
 
 
 def _converted(value: Any, described: TensorDescription, name: str) -> Array:
-    """The elements that a tensor made of the value has."""
+    """Return the elements of a tensor made from the value."""
     is_torch = type(value).__module__.partition(".")[0] == "torch"
     make = ttnn.from_torch if is_torch else ttnn.from_numpy
     if not described.dtype.is_float:
         _check_range(value, described, name)
         if type(value) is np.ndarray and value.dtype.kind in "iu":
             return value.astype(described.dtype.storage)
-    # The layout does not show in the elements, and rows need no padding.
+    # The elements do not depend on the layout, and rows need no padding.
     layout = TILE_LAYOUT if described.dtype.is_block_float else ROW_MAJOR_LAYOUT
     tensor: Tensor = make(value, dtype=described.dtype, layout=layout)
     return tensor.storage.logical
 
 
 def _check_range(value: Any, described: TensorDescription, name: str) -> None:
-    """64 bits became 32 when the graph was lowered: what does not fit must not wrap around, and
-    what is no whole number must not become one.
+    """Check that values fit: lowering made 64 bits 32, so large numbers must not wrap around, and
+    fractions must not become whole numbers.
     """
     values = np.asarray(value)
     limits = np.iinfo(described.dtype.spelling)
-    if values.dtype.kind not in "biuf":  # no numbers, which is reported where they are taken over
+    if values.dtype.kind not in "biuf":  # not numbers: the conversion reports it
         return
     if values.dtype.kind == "f" and not np.array_equal(values, np.trunc(values)):
         raise _wrong_input(f"{name} has numbers that are not whole, and {described.dtype} is")

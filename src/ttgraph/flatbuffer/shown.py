@@ -1,4 +1,4 @@
-"""The calls of ttnn in a program as plain values, for a page."""
+"""A program's calls of ttnn as plain values, for a page."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .program import AnyStep, ControlStep, FreeStep, GenericStep, Program, Semap
 
 
 def graph_values(program: Program) -> dict[str, Any]:
-    """Calls in their order, and the tensors that they use by their ids."""
+    """Return the calls in order, and the tensors that they use, by id."""
     calls = [_call(each) for each in program.steps if not isinstance(each, FreeStep)]
     tensors = {
         number: {"shape": each.shape, "dtype": each.dtype.spelling}
@@ -30,7 +30,7 @@ def _named(program: Program, names: tuple[str, ...], ids: tuple[int, ...]) -> li
 def _call(step: AnyStep) -> dict[str, Any]:
     if isinstance(step, Step):
         return {"name": step.operation, "uses": step.inputs, "gives": [step.output]}
-    if isinstance(step, GenericStep):  # which tensors it writes stands in its kernels alone
+    if isinstance(step, GenericStep):  # only its kernels know which tensors it writes
         return {"name": "generic", "uses": step.tensors[:-1], "gives": step.tensors[-1:]}
     if isinstance(step, ControlStep):
         name = "loop" if step.is_loop else "branch"

@@ -1,4 +1,4 @@
-"""Values of the schema as the bytes of a flatbuffer."""
+"""Writes values of the schema as the bytes of a flatbuffer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Unwritable(ValueError):
 def write_binary(
     value: dict[str, Any], root: str = "TTNNBinary", identifier: bytes = IDENTIFIER
 ) -> bytes:
-    """The file of a TTNNBinary. Equal values give equal bytes. Unwritable if it is none."""
+    """Return the bytes of a TTNNBinary. Equal values give equal bytes. Raises Unwritable."""
     writer = _Writer()
     place = writer.table(root, value)
     writer.builder.Finish(place, file_identifier=identifier)
@@ -26,12 +26,12 @@ def write_binary(
 
 
 class _Writer:
-    """Children are written before the table that refers to them, as flatbuffers are built."""
+    """Writes children before the table that refers to them, as flatbuffers require."""
 
     def __init__(self) -> None:
         self.builder = flatbuffers.Builder(4096)
-        self.references: dict[int, int] = {}  # where each tensor's reference stands, by its id
-        # Where a description stands that several tensors have, the same object for all of them.
+        self.references: dict[int, int] = {}  # the offset of each tensor's reference, by id
+        # Offsets of descriptions that several tensors share as one object.
         self.descriptions: dict[int, int] = {}
         self.prepends: dict[str, Callable[[object], None]] = {
             "bool": self.builder.PrependBool,
@@ -92,7 +92,7 @@ class _Writer:
                 builder.Slot(slot)
 
     def _elsewhere(self, type: str, value: Any) -> tuple[int, ...]:
-        """The offsets of what stands elsewhere: two for a vector of unions."""
+        """Write a value that is not inline and return its offsets: two for a vector of unions."""
         if type == "string":
             if not isinstance(value, str):
                 raise Unwritable(f"{value!r} is no text")
@@ -133,7 +133,7 @@ class _Writer:
         return vector
 
     def _struct(self, name: str, value: dict[str, Any]) -> None:
-        """Its fields, last first, with the room between them."""
+        """Write a struct's fields, last first, with the padding between them."""
         fields, size, alignment = struct_layout(name)
         if not isinstance(value, dict) or value.keys() != {field for field, _, _ in fields}:
             raise Unwritable(f"{value!r} is no {name}")
@@ -164,7 +164,7 @@ class _Writer:
 
 
 def _member(union: str, value: Any) -> tuple[str, dict[str, Any]]:
-    """The only key of the value, and what it stands for."""
+    """Return the only key of the value, and the value under it."""
     if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in UNIONS[union]:
         raise Unwritable(f"{value!r} is no member of {union}")
     return next(iter(value.items()))

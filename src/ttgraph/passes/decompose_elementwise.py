@@ -1,4 +1,4 @@
-"""Part of ttir-to-ttir-decomposition: element by element, and reductions."""
+"""Part of ttir-to-ttir-decomposition: elementwise operations and reductions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAMES = {
 
 
 def same(graph: Graph, call: Call) -> SSAValue:
-    """What the table has under the same name."""
+    """Keep an operation that the table has under the same name."""
     name = call.name
     row = _NAMES.get(name) or _BY_TTIR[name]
     if name in TRUTHS:
@@ -41,7 +41,7 @@ def _truncated(x: Term) -> Term:
 
 
 def _mish(x: Term) -> Term:
-    """log(1 + exp(x)) as what does not overflow."""
+    """Compute x * tanh(log(1 + exp(x))) without overflow."""
     small = x.abs().neg().exp()
     return x * (x.with_("maximum", 0.0) + small.log1p()).tanh()
 
@@ -56,7 +56,7 @@ def _selu(x: Term, alpha: float, scale: float) -> Term:
 
 
 def is_tanh(call: Call) -> bool:
-    """Of the two ways to calculate gelu."""
+    """Is gelu's approximation by tanh wanted?"""
     given: str | None = call.values["approximate"]
     if given not in (None, "none", "tanh"):
         raise ValueError(f"`approximate = {given}`")
@@ -64,7 +64,7 @@ def is_tanh(call: Call) -> bool:
 
 
 def _formula(rule: Callable[..., Term], *names: str) -> Rule:
-    """Of the first operand, and of attributes."""
+    """Make a rule from a formula of the first operand and of attributes."""
     return lambda graph, call: (
         rule(Term(graph, call.first), *(call.values[name] for name in names)).value
     )
@@ -118,7 +118,7 @@ def reduce(graph: Graph, call: Call) -> SSAValue:
 
 
 def argmax(graph: Graph, call: Call) -> SSAValue:
-    """The least number of a place that holds the largest element."""
+    """Return the first position of the largest element."""
     x, dims, keep = call.first, call.dims("dim_arg"), call.values["keep_dim"]
     if len(dims) == 1:
         (dim,) = dims

@@ -38,7 +38,7 @@ def _linear(graph: Graph, call: Call) -> SSAValue:
 
 
 def _dot_general(graph: Graph, call: Call) -> SSAValue:
-    """Batches, then what is left of the left, then of the right."""
+    """Multiply; the result has batches, then the free dimensions of the left, then of the right."""
     batches, sides = [], []
     for side, name in ((call.first, "lhs"), (call.given(1), "rhs")):
         batch = tuple(call.values[f"batch_dims_{name}"])
@@ -73,7 +73,7 @@ def _soft(graph: Graph, x: SSAValue, dim: int) -> SSAValue:
 
 
 def _norm(graph: Graph, call: Call) -> SSAValue:
-    """Of the last dimensions together."""
+    """Normalize over the last dimensions together."""
     shape, normalized = shape_of(call.first), tuple(call.values["normalized_shape"])
     if not normalized or shape[-len(normalized) :] != normalized:
         raise ValueError(f"{normalized} are not the last sizes of {shape}")
@@ -98,13 +98,13 @@ def _normalized(graph: Graph, call: Call, rows: SSAValue, name: str) -> SSAValue
 
 
 def _scale(graph: Graph, rows: SSAValue, dim: int, epsilon: float) -> SSAValue:
-    """1 / sqrt of the mean of the squares."""
+    """Return 1 / sqrt of the mean of the squares."""
     mean = graph.mean(graph.binary("multiply", rows, rows), [dim])
     return graph.unary("rsqrt", graph.binary("add", mean, epsilon))
 
 
 def _group_norm(graph: Graph, call: Call) -> SSAValue:
-    """Each group of channels is a row, with all that they have of one batch."""
+    """Normalize each group of channels of a batch as one row."""
     if call.inputs[1] is not None:
         raise ValueError("`input_mask`")
     channel, groups = call.dim("channel_dim"), call.values["num_groups"]
@@ -129,7 +129,7 @@ def _batch_norm(graph: Graph, call: Call) -> SSAValue:
 
 
 def by_channel(graph: Graph, call: Call) -> list[SSAValue]:
-    """The operands after the first, beside it along its dimension of features."""
+    """Reshape the operands after the first to broadcast along its feature dimension."""
     dim = call.dim("dimension")
     sizes = [1] * call.rank
     sizes[dim] = shape_of(call.first)[dim]
@@ -155,7 +155,7 @@ def _attention(graph: Graph, call: Call) -> SSAValue:
 
 
 def _attended(graph: Graph, given: list[SSAValue], scale: float | None, causal: bool) -> SSAValue:
-    """Of query, key, value and perhaps a mask, which has its sizes in full."""
+    """Compute attention of query, key, value and perhaps a mask, which is not broadcast."""
     query, key, value, *mask = given
     scores = (shape_of(query)[2], shape_of(key)[2])
     mask = [graph.expand(each, (*shape_of(each)[:2], *scores)) for each in mask]
@@ -167,7 +167,7 @@ def _attended(graph: Graph, given: list[SSAValue], scale: float | None, causal: 
 
 
 def _attention_decode(graph: Graph, call: Call) -> SSAValue:
-    """One new query for each batch: (1, batch, heads, size), and keys up to a position."""
+    """Attend with one new query for each batch, (1, batch, heads, size), to keys so far."""
     query, key, value, mask, positions, sink = call.inputs
     assert query is not None and key is not None and value is not None
     if sink is not None:

@@ -1,4 +1,4 @@
-"""Part of ttir-to-ttir-decomposition: what only moves elements, and what only makes them."""
+"""Part of ttir-to-ttir-decomposition: operations that only move or create elements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _permute(graph: Graph, call: Call) -> SSAValue:
 
 
 def _reshape(graph: Graph, call: Call) -> SSAValue:
-    """The result says the shape: a size of -1 is what is left."""
+    """Reshape to the result's shape, since the attribute may have a size of -1."""
     return graph.reshape(call.first, call.shape)
 
 
@@ -49,7 +49,7 @@ def _repeat_each(graph: Graph, value: SSAValue, factors: list[int]) -> SSAValue:
 
 
 def _copied(graph: Graph, value: SSAValue, dim: int, factor: int, *, one_by_one: bool) -> SSAValue:
-    """All elements along a dimension several times, each beside itself if `one_by_one`."""
+    """Repeat a dimension `factor` times; each element in place if `one_by_one`."""
     shape = shape_of(value)
     if factor == 1:
         return value
@@ -66,7 +66,7 @@ def interleave(graph: Graph, value: SSAValue, dim: int, factor: int) -> SSAValue
 
 
 def _place(given: int, size: int) -> int:
-    """Counted from the end if it is negative."""
+    """Return a position in 0:size; a negative one counts from the end."""
     return min(size, given + size if given < 0 else given)
 
 
@@ -89,7 +89,7 @@ def _index(graph: Graph, call: Call) -> SSAValue:
 
 
 def _index_select(graph: Graph, call: Call) -> SSAValue:
-    """Pieces of a length, from a beginning on, one stride after the other."""
+    """Concatenate pieces of `length` elements, one every `stride` from `begin`."""
     dim, begin, length = call.dim("dim"), call.values["begin"], call.values["length"]
     size = shape_of(call.first)[dim]
     starts = range(begin, size, call.values["stride"]) if call.values["stride"] else [begin]
@@ -107,7 +107,7 @@ def _pad(graph: Graph, call: Call) -> SSAValue:
     return value
 
 
-# Elements at places -------------------------------------------------------------------------------
+# Elements at computed positions -------------------------------------------------------------------
 
 
 def _embedding(graph: Graph, call: Call) -> SSAValue:
@@ -157,7 +157,7 @@ def _topk(graph: Graph, call: Call) -> list[SSAValue]:
     return [graph.slice_along(each, dim, 0, count) for each in ordered]
 
 
-# Made of nothing ----------------------------------------------------------------------------------
+# Tensors without inputs ---------------------------------------------------------------------------
 
 
 def _arange(graph: Graph, call: Call) -> SSAValue:
@@ -173,7 +173,7 @@ def _arange(graph: Graph, call: Call) -> SSAValue:
 
 
 def _split_heads(graph: Graph, call: Call) -> list[SSAValue]:
-    """Query, key and value stand side by side: (batch, heads, sequence, size) of each."""
+    """Split side-by-side query, key and value: (batch, heads, sequence, size) of each."""
     given, others = call.first, call.inputs[1]
     heads = call.values["num_heads"]
     pairs = call.values["num_kv_heads"] or heads

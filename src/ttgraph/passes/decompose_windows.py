@@ -30,7 +30,7 @@ def _check_image(call: Call) -> None:
 
 
 def _image(graph: Graph, call: Call) -> SSAValue:
-    """Batch, height, width, channels."""
+    """Return the image as (batch, height, width, channels)."""
     value = call.first
     _check_image(call)
     flat = dict(_FLAT.findall(call.values["flattened_compat_info"] or ""))
@@ -41,13 +41,13 @@ def _image(graph: Graph, call: Call) -> SSAValue:
 
 
 def _order(call: Call) -> tuple[int, ...]:
-    """Batch, places, channels: the dimensions that the operation has them in."""
+    """Return the operation's dimensions of batch, positions and channels, in this order."""
     names = ("batch_dim", "depth_dim", "height_dim", "width_dim", "length_dim", "channel_dim")
     return tuple(call.dim(name) for name in names if name in call.values)
 
 
 def _as_given(graph: Graph, call: Call, image: SSAValue) -> SSAValue:
-    """The dimensions of an image in the order that the operation has."""
+    """Permute an image to the operation's order of dimensions."""
     if "batch_dim" in call.values and not call.values.get("flattened_compat_info"):
         order = _order(call)
         image = graph.permute(image, tuple(order.index(dim) for dim in range(len(order))))
@@ -80,7 +80,7 @@ def _with_bias(graph: Graph, call: Call, found: SSAValue) -> SSAValue:
 
 
 def _convolution_1d(graph: Graph, call: Call) -> SSAValue:
-    """Of images that are one row high."""
+    """Convolve in one dimension, as images of one row."""
     values, weight = call.values, call.given(1)
     batch, length, channels = (shape_of(call.first)[dim] for dim in _order(call))
     image = graph.permute(call.first, _order(call))
@@ -100,7 +100,7 @@ def _convolution_1d(graph: Graph, call: Call) -> SSAValue:
 
 
 def _convolution_3d(graph: Graph, call: Call) -> SSAValue:
-    """The sum of convolutions in two dimensions, one for each slice of the weights."""
+    """Sum 2D convolutions, one for each slice of the weights."""
     values, weight = call.values, call.given(1)
     stride = several("stride", values["stride"], 3)
     around = several("padding", values["padding"], 3)
@@ -125,7 +125,7 @@ def _convolution_3d(graph: Graph, call: Call) -> SSAValue:
 
 
 def _slices(graph: Graph, volume: SSAValue, depth: int, deep: int, stride: int) -> SSAValue:
-    """What one slice of the weights meets."""
+    """Return the slices of a volume that one slice of the weights meets."""
     last = shape_of(volume)[1] - deep + depth + 1
     return graph.slice_along(volume, 1, depth, last, stride)
 
@@ -172,7 +172,7 @@ def _pool(graph: Graph, call: Call) -> SSAValue:
 def _windows(
     graph: Graph, call: Call, image: SSAValue, name: str, border: float, is_padded: bool = False
 ) -> SSAValue:
-    """One dimension after the other."""
+    """Reduce windows, one dimension at a time."""
     window = _window(call)
     filling = graph.number(border, image)
     for n, dim in enumerate((1, 2)):
@@ -184,20 +184,20 @@ def _windows(
 
 
 def _window(call: Call) -> list[tuple[int, int, int]]:
-    """Size, stride and distance of elements, of the height and of the width."""
+    """Return kernel size, stride and dilation, for height and for width."""
     names = ("kernel", "stride", "dilation")
     return list(zip(*(two(each, call.values[each]) for each in names), strict=True))
 
 
 def _overhang(call: Call, size: int, window: tuple[int, int, int]) -> int:
-    """With ceil_mode a last window may hang over."""
+    """Return how far the last window reaches past the border, with ceil_mode."""
     kernel, stride, apart = window
     reach = size - apart * (kernel - 1) - 1
     return -reach % stride if call.values["ceil_mode"] else 0
 
 
 def _pool_with_places(graph: Graph, call: Call) -> list[SSAValue]:
-    """The largest elements, and where in their image the first of each is: row * width + column."""
+    """Return the largest elements, and the first index of each in its image, row * width + column."""
     image = _image(graph, call)
     width, (high, wide) = shape_of(image)[2], _window(call)
     top, bottom, left, right = edges(call.values["padding"])
@@ -229,7 +229,7 @@ def _pool_with_places(graph: Graph, call: Call) -> list[SSAValue]:
 def _every(
     graph: Graph, image: SSAValue, dim: int, place: int, window: tuple[int, int, int]
 ) -> SSAValue:
-    """The element at one place of each window."""
+    """Return the element at one position of each window."""
     size, stride, apart = window
     count = shape_of(image)[dim] - apart * (size - 1)
     return graph.slice_along(image, dim, place * apart, place * apart + count, stride)
@@ -264,7 +264,7 @@ def _upsample(graph: Graph, call: Call) -> SSAValue:
 
 
 def _interpolated(graph: Graph, image: SSAValue, dim: int, factor: int) -> SSAValue:
-    """Between the middles of two elements each has a share, by its distance."""
+    """Interpolate between the centers of two elements, weighted by distance."""
     size = shape_of(image)[dim]
     numbers = Term(graph, graph.cast(graph.counted(size * factor), f32))
     middles = ((numbers + 0.5) * (1 / factor) - 0.5).clamped(0.0, size - 1.0)

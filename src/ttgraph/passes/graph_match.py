@@ -1,4 +1,4 @@
-"""Finding patterns in ttir: what the passes that fuse operations share."""
+"""Finds patterns in ttir, for the passes that fuse operations."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from .graph_maker import Graph
 
 
 def blocks(module: ModuleOp) -> list[Block]:
-    """The bodies of the functions."""
+    """Return the bodies of the functions."""
     functions = [each for each in module.ops if isinstance(each, func.FuncOp)]
     return [each.body.block for each in functions if not each.is_declaration]
 
 
 def made(value: SSAValue, *names: str) -> MathOp | None:
-    """The operation of one of these names that gives a value."""
+    """Return the operation that makes a value if it has one of these names, else None."""
     op = value.owner
     return op if isinstance(op, MathOp) and op.ENTRY.name in names else None
 
 
 def number_of(value: SSAValue) -> float | None:
-    """Of a tensor that is one number everywhere, the number."""
+    """Return the number that all elements of a tensor are; None if it is not known."""
     op = made(value, "full", "expand", "reshape")
     while op is not None and op.ENTRY.name != "full":
         op = made(op.inputs[0], "full", "expand", "reshape")
@@ -45,7 +45,7 @@ def is_only_for(value: SSAValue, op: Operation) -> bool:
 
 
 def factors(value: SSAValue) -> tuple[list[SSAValue], float]:
-    """A product taken apart: what is multiplied, and the product of the numbers in it."""
+    """Split a product into its tensors and the product of its numbers."""
     op = made(value, "multiply", "divide", "neg")
     if op is None:
         number = number_of(value)
@@ -61,12 +61,12 @@ def factors(value: SSAValue) -> tuple[list[SSAValue], float]:
 
 
 def is_near(number: float, wanted: float) -> bool:
-    """As near as a number that was rounded to bfloat16 may be: 8 bits."""
+    """Are they equal up to rounding to bfloat16, 8 bits?"""
     return abs(number - wanted) <= abs(wanted) / 256
 
 
 def replace_each(module: ModuleOp, fused: Callable[[Graph, MathOp], SSAValue | None]) -> None:
-    """What an operation is fused to stands for it; what nobody uses then goes away."""
+    """Replace each operation by the value that `fused` returns, then remove unused operations."""
     for block in blocks(module):
         for op in list(block.ops):
             if isinstance(op, MathOp) and op.parent is not None:
@@ -78,7 +78,7 @@ def replace_each(module: ModuleOp, fused: Callable[[Graph, MathOp], SSAValue | N
 
 
 def merge_equal(block: Block) -> bool:
-    """Equal operations become one. Was there any?"""
+    """Merge equal operations; return whether there were any."""
     known: dict[Any, Operation] = {}
     changed = False
     for op in list(block.ops):
@@ -103,7 +103,7 @@ def last_dim(value: SSAValue) -> int:
 
 
 def swapped_last(op: MathOp) -> bool:
-    """Does a permutation exchange the last two dimensions, and nothing else?"""
+    """Does a permutation only exchange the last two dimensions?"""
     order = op.values()["permutation"]
     rank = len(order)
     return rank > 1 and order == [*range(rank - 2), rank - 1, rank - 2]
@@ -116,6 +116,6 @@ def is_row(value: SSAValue, columns: int) -> bool:
 
 
 def any_order(op: MathOp) -> Iterable[tuple[SSAValue, SSAValue]]:
-    """The operands of what may be written either way."""
+    """Return the operands of a commutative operation in both orders."""
     first, second = op.inputs
     return ((first, second), (second, first))

@@ -1,6 +1,6 @@
-"""What values of a graph are, where they depend on nothing that is given: positions and masks.
+"""Computes values of a graph that depend on no input: positions and masks.
 
-Only whole numbers, truths, and floats that are chosen by them: these are the same wherever they are
+Only integers, booleans, and floats selected by them: their values do not depend on where they are
 computed.
 """
 
@@ -30,13 +30,13 @@ _FUNCTIONS: dict[str, Function] = {
 
 
 class KnownValues:
-    """Those of one function, each computed once."""
+    """Known values of one function, each computed once."""
 
     def __init__(self) -> None:
         self._found: dict[SSAValue, object] = {}
 
     def of(self, value: SSAValue) -> Any:
-        """An array, or None."""
+        """Return the value's array, or None."""
         if value not in self._found:
             self._found[value] = (
                 None if prod(shape_of(value)) > MOST_ELEMENTS else self._value(value)
@@ -64,7 +64,7 @@ def _kind(value: SSAValue) -> Any:
 
 
 def _is_exact(op: MathOp, given: list[object]) -> bool:
-    """Floats are only chosen and moved here, not computed."""
+    """Is the result exact? Floats are only selected and moved here, not computed."""
     moves = ("where", "full", "reshape", "expand", "permute", "slice", "concat", "typecast")
     return op.ENTRY.name in moves or not isinstance(element_of(op.result), AnyFloat)
 

@@ -1,6 +1,6 @@
-"""Part of shlo-to-ttir: what goes along one dimension, which the host does in one step.
+"""Part of shlo-to-ttir: operations along one dimension, each one step of the host.
 
-Elements at places beside those of the indices, and sums of all so far.
+Gathers and scatters along a dimension, and cumulative sums and products.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .shlo_windows import reduce_window
 
 
 def _gather(graph: Graph, op: stablehlo.GatherOp) -> SSAValue:
-    """One element for each index, beside it in all other dimensions, is one step."""
+    """Convert a gather of one element for each index along one dimension to one step."""
     numbers, shape = op.dimension_numbers.data, shape_of(op.operand)
     dim = _along(
         numbers.start_index_map, numbers.collapsed_slice_dims, numbers.operand_batching_dims,
@@ -62,19 +62,19 @@ def _along(
     vector: int,
     rank: int,
 ) -> int | None:
-    """The dimension, if an index has one part and all other dimensions are those of the indices."""
+    """Return the dimension if an index has one part and the indices have all other dimensions."""
     others = tuple(d for d in range(rank) if d not in places)
     is_along = len(places) == 1 and tuple(gone) == tuple(places) and vector == rank
     return places[0] if is_along and tuple(batching) == others == tuple(index_batching) else None
 
 
-# Sums so far --------------------------------------------------------------------------------------
+# Cumulative sums ----------------------------------------------------------------------------------
 
 _RUNNING = {"add": "cumsum", "multiply": "cumprod"}
 
 
 def _reduce_window(graph: Graph, op: stablehlo.ReduceWindowOp) -> SSAValue:
-    """A window as long as a dimension, that ends at each of its elements."""
+    """Convert a window as long as its dimension that ends at each element: a cumulative sum."""
     value, *_ = op.inputs
     shape, reducer = shape_of(value), stablehlo.reducer_of(op.body)
     long = [dim for dim, size in enumerate(op.sizes) if size != 1]

@@ -15,7 +15,7 @@ from .shlo_places import padded, reversed_along
 
 
 def _convolution(graph: Graph, op: stablehlo.ConvolutionOp) -> SSAValue:
-    """Channels come last, one axis becomes two; what is spread out is a transposed convolution."""
+    """Convert a convolution: channels last, two axes; transposed if the input is dilated."""
     axes, numbers = op.axes, op.numbers
     if len(axes) not in (1, 2):
         raise no_counterpart(op, f"a convolution along {len(axes)} axes")
@@ -38,7 +38,7 @@ def _convolution(graph: Graph, op: stablehlo.ConvolutionOp) -> SSAValue:
 
 
 def _is_transposed(axes: list[stablehlo.Axis]) -> bool:
-    """Is there a transposed convolution for it: without steps, and with as much after it."""
+    """Is there a transposed convolution for it: no strides, and enough padding after it?"""
     reach = [axis.dilation * (axis.size - 1) for axis in axes]
     return all(
         axis.stride == 1 and axis.before <= edge and 0 <= axis.after - axis.before < axis.spread
@@ -47,7 +47,7 @@ def _is_transposed(axes: list[stablehlo.Axis]) -> bool:
 
 
 def _batches_as_groups(graph: Graph, value: SSAValue, groups: int) -> SSAValue:
-    """Groups of the batch become groups of the channels, which come last."""
+    """Turn groups of the batch into groups of the channels, which come last."""
     if groups == 1:
         return value
     batch, *sizes, channels = shape_of(value)
@@ -60,7 +60,7 @@ def _batches_as_groups(graph: Graph, value: SSAValue, groups: int) -> SSAValue:
 def _spread_out(
     graph: Graph, value: SSAValue, axes: list[stablehlo.Axis]
 ) -> tuple[SSAValue, list[stablehlo.Axis]]:
-    """Zeros between the elements and borders that take some away are made beforehand."""
+    """Insert zeros between elements, and crop negative padding, before the convolution."""
     found = []
     for number, axis in enumerate(axes):
         if axis.spread > 1 or min(axis.before, axis.after) < 0:
@@ -114,7 +114,7 @@ def _plain_convolution(
 def _transposed(
     graph: Graph, op: stablehlo.ConvolutionOp, value: SSAValue, axes: list[stablehlo.Axis]
 ) -> SSAValue:
-    """The weights of a group are (in, out, height, width), and the groups one after the other."""
+    """Convert a transposed convolution; a group's weights are (in, out, height, width)."""
     weight, groups = _weights(graph, op, "io", True), _groups(op)
     inputs, outputs, *kernel = shape_of(weight)
     apart = graph.reshape(weight, (inputs, groups, outputs // groups, *kernel))

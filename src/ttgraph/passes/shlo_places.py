@@ -1,7 +1,7 @@
-"""Part of shlo-to-ttir: borders, the other way round, and elements at places that are computed.
+"""Part of shlo-to-ttir: padding, reversal, and elements at computed positions.
 
-Rows of a table can be taken at computed places (ttnn.embedding), and nothing else: the dimensions
-in which places are computed are brought to the front and counted as the rows of one table.
+ttnn can only take rows of a table at computed positions (ttnn.embedding): the dimensions with
+computed positions move to the front and are flattened to the rows of one table.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ttgraph.dialects.stablehlo import ints, shape_of
 
 from .graph_maker import Graph
 
-# Borders ------------------------------------------------------------------------------------------
+# Padding ------------------------------------------------------------------------------------------
 
 
 def pad(graph: Graph, op: stablehlo.PadOp) -> SSAValue:
@@ -31,7 +31,7 @@ def pad(graph: Graph, op: stablehlo.PadOp) -> SSAValue:
 def padded(
     graph: Graph, value: SSAValue, dim: int, border: tuple[int, int, int], filling: SSAValue
 ) -> SSAValue:
-    """With a border along one dimension; less than 0 takes elements away."""
+    """Pad along one dimension; negative padding crops."""
     low, high, between = border
     if between:
         value = _spread(graph, value, dim, between, filling)
@@ -52,7 +52,7 @@ def _filled(graph: Graph, like: SSAValue, dim: int, size: int, filling: SSAValue
 
 
 def _spread(graph: Graph, value: SSAValue, dim: int, between: int, filling: SSAValue) -> SSAValue:
-    """Elements along a dimension with others between them: a dimension more, then cut."""
+    """Insert padding between elements: add a dimension, pad it, flatten, and crop."""
     shape = shape_of(value)
     if shape[dim] < 2:
         return value
@@ -76,12 +76,12 @@ def reversed_along(graph: Graph, value: SSAValue, dims: Iterable[int]) -> SSAVal
     return value
 
 
-# Places that are computed -------------------------------------------------------------------------
+# Computed positions -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a window starts along a dimension of the table: numbers that broadcast to the batch."""
+    """Window starts along a dimension of the table: numbers that broadcast to the batch."""
 
     dim: int
     size: int  # of the window
@@ -89,14 +89,14 @@ class Start:
 
 
 def window_sizes(starts: list[Start]) -> tuple[int, ...]:
-    """Those of the windows; none if all of them are single elements."""
+    """Return the sizes of the windows; none if all of them are single elements."""
     sizes = tuple(start.size for start in starts)
     return () if set(sizes) == {1} else sizes
 
 
 def positions(graph: Graph, starts: list[Start], rank: int) -> list[SSAValue]:
-    """The places along each dimension of `starts`, which broadcast to the shape of the batch, of
-    `rank` dimensions, and the windows.
+    """Return positions along each dimension of `starts`, which broadcast to the batch's `rank`
+    dimensions and the windows.
     """
     found = []
     more = [1] * len(window_sizes(starts))
@@ -114,7 +114,7 @@ def positions(graph: Graph, starts: list[Start], rank: int) -> list[SSAValue]:
 
 
 def row_numbers(graph: Graph, places: list[SSAValue], sizes: tuple[int, ...]) -> SSAValue:
-    """The rows of a table whose rows are counted by dimensions of these sizes."""
+    """Return row numbers of a table whose rows are the flattened dimensions of these sizes."""
     number, *others = places
     for place, size in zip(others, sizes[1:], strict=True):
         number = graph.binary("add", graph.binary("multiply", number, size), place)
@@ -122,13 +122,13 @@ def row_numbers(graph: Graph, places: list[SSAValue], sizes: tuple[int, ...]) ->
 
 
 def clamped(graph: Graph, place: SSAValue, limit: int) -> SSAValue:
-    """A place at which the window is inside."""
+    """Clamp a start so that the window is inside."""
     low = graph.binary("maximum", graph.cast(place, i32), 0)
     return graph.binary("minimum", low, limit)
 
 
 def windows(graph: Graph, value: SSAValue, starts: list[Start], batch: tuple[int, ...]) -> SSAValue:
-    """Windows of a tensor: batch, the sizes of the windows, and the other dimensions."""
+    """Take windows of a tensor: (batch, sizes of the windows, other dimensions)."""
     shape = shape_of(value)
     front = tuple(start.dim for start in starts)
     others = tuple(dim for dim in range(len(shape)) if dim not in front)
@@ -157,7 +157,7 @@ def dynamic_slice(graph: Graph, op: stablehlo.DynamicSliceOp) -> SSAValue:
 
 
 def dynamic_update_slice(graph: Graph, op: stablehlo.DynamicUpdateSliceOp) -> SSAValue:
-    """Along each dimension the update is stretched over the whole, and chosen where it belongs."""
+    """Convert an update: along each dimension, stretch it to the whole and select its part."""
     shape, update = shape_of(op.operand), op.update
     inside: SSAValue | None = None
     for dim, size in enumerate(shape_of(op.update)):
@@ -193,14 +193,14 @@ def gather(graph: Graph, op: stablehlo.GatherOp) -> SSAValue:
             starts.append(Start(dim, size, place))
         elif dim not in places:
             value = graph.slice_along(value, dim, 0, size)
-    if not starts:  # whole slices at place 0
+    if not starts:  # whole slices at position 0
         starts = [Start(0, sizes[0], graph.number_i32(0))]
     found = windows(graph, value, starts, batch)
     return _placed(graph, op, found, [start.dim for start in starts])
 
 
 def index_parts(graph: Graph, indices: SSAValue, place: int) -> list[SSAValue]:
-    """The places along each of the dimensions that the indices have a part for."""
+    """Return the positions for each part of the indices."""
     shape = shape_of(indices)
     if place == len(shape):
         return [indices]
@@ -212,7 +212,7 @@ def index_parts(graph: Graph, indices: SSAValue, place: int) -> list[SSAValue]:
 def _counted_along(
     graph: Graph, batch: tuple[int, ...], op: stablehlo.GatherOp, dim: int
 ) -> SSAValue:
-    """The position along a dimension of the indices, counted without that of their parts."""
+    """Return positions along a dimension of the indices, ignoring the dimension of their parts."""
     dim -= dim > op.dimension_numbers.data.index_vector_dim
     shape = [1] * len(batch)
     shape[dim] = batch[dim]
@@ -220,7 +220,7 @@ def _counted_along(
 
 
 def _placed(graph: Graph, op: stablehlo.GatherOp, found: SSAValue, front: list[int]) -> SSAValue:
-    """From (batch, dimensions in front, others) to the places that the gather wants."""
+    """Permute (batch, dimensions in front, others) to the gather's order."""
     numbers, rank, batch = op.dimension_numbers.data, len(shape_of(op.operand)), op.indices_shape
     order = [*front, *(dim for dim in range(rank) if dim not in front)]
     gone = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}

@@ -1,7 +1,7 @@
 """shlo-to-ttir: StableHLO becomes ttir, with one ttir.tt_lang_op for each call of one.
 
-Operations without a counterpart are put together from others: a general product from permutations,
-reshapes and a matrix product, a reduction with a start value from one without, and so on.
+Composes operations without a counterpart from others: a general product from permutations, reshapes
+and a matrix product, a reduction with a start value from one without, and so on.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def apply(op: ModuleOp) -> None:
 
 @dataclass
 class _Conversion:
-    """One function. Tuples are taken apart: `tuples` has the elements of each."""
+    """Converts one function. `tuples` has the elements of each tuple."""
 
     function: func.FuncOp
     tuples: dict[SSAValue, list[SSAValue]] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class _Conversion:
                 old.replace_all_uses_with(new)
 
     def _return(self, op: func.ReturnOp) -> None:
-        """A tuple that is returned becomes several results."""
+        """Return the elements of a tuple as several results."""
         values = [part for value in op.operands for part in self.tuples.get(value, [value])]
         if len(values) != len(op.operands):
             Maker.before(op).add(func.ReturnOp(*values))
@@ -116,7 +116,7 @@ Converter = Callable[[Graph, Any], SSAValue | list[SSAValue]]
 
 
 def _by_row(graph: Graph, op: Operation) -> SSAValue:
-    """What is one operation of the table."""
+    """Convert an operation that is one row of the table."""
     key = op.name
     if isinstance(op, stablehlo.CompareOp):
         key += f" {op.comparison_direction.data}"
@@ -130,12 +130,12 @@ def _by_row(graph: Graph, op: Operation) -> SSAValue:
     return graph.add(name, list(op.operands), tensor_type(op.results[0]), **attributes)
 
 
-# Of truths they are logical, of whole numbers they are bit by bit.
+# Logical for booleans, bitwise for integers.
 _OF_BITS = ("stablehlo.not", "stablehlo.and", "stablehlo.or", "stablehlo.xor")
 
 
-# The chip has no 8 or 16 bits with a sign: such numbers are 32 bits there, and only these
-# operations can give more than they hold.
+# The chip has no signed 8 or 16 bits: such numbers are 32 bits there, and only these operations
+# can overflow the narrower type.
 _GROWING = (
     "abs", "add", "convert", "divide", "dot_general", "multiply", "negate", "power", "reduce",
     "shift_left", "subtract",
@@ -143,7 +143,7 @@ _GROWING = (
 
 
 def _wrapped(graph: Graph, op: Operation, value: SSAValue) -> SSAValue:
-    """What does not fit the bits of an integer wraps around."""
+    """Wrap around numbers that do not fit an integer's bits."""
     element, type = element_of(value), tensor_type(value)
     if not isinstance(element, IntegerType) or element.signedness.data is Signedness.UNSIGNED:
         return value
@@ -161,13 +161,13 @@ def _wrapped(graph: Graph, op: Operation, value: SSAValue) -> SSAValue:
     return graph.add("subtract", [rest, number(span / 2)], type)
 
 
-# Operations with a form of their own --------------------------------------------------------------
+# Operations with their own form -------------------------------------------------------------------
 
 
 def _convert_type(graph: Graph, op: stablehlo.ConvertOp) -> SSAValue:
     if op.operand.type == op.result.type:
         return op.operand
-    if element_of(op.result) == i1:  # the truth of a number, not its last bit
+    if element_of(op.result) == i1:  # true unless zero, not the last bit
         zero = graph.full(0, tensor_like(op.operand, ()))
         return graph.add("ne", [op.operand, zero], op.result.type)
     value, element = op.operand, element_of(op.result)
@@ -178,7 +178,7 @@ def _convert_type(graph: Graph, op: stablehlo.ConvertOp) -> SSAValue:
 
 
 def _saturated(graph: Graph, value: SSAValue, element: Any) -> SSAValue:
-    """What does not fit becomes the nearest number that does, NaN zero: as XLA has it."""
+    """Saturate numbers that do not fit, and turn NaN into zero, like XLA."""
     type = TensorType(f32, shape_of(value))
     value = value if value.type == type else graph.add("typecast", [value], type)
     is_unsigned = element.signedness.data is Signedness.UNSIGNED
@@ -197,7 +197,7 @@ def _clamp(graph: Graph, op: stablehlo.ClampOp) -> SSAValue:
 
 
 def _broadcast(graph: Graph, op: stablehlo.BroadcastInDimOp) -> SSAValue:
-    """Sizes of 1 are put where the operand has no dimension, then all of them grow."""
+    """Insert sizes of 1 for missing dimensions, then expand."""
     given, wanted = shape_of(op.operand), shape_of(op.result)
     order = tuple(sorted(range(len(op.dims)), key=lambda dim: op.dims[dim]))
     value = graph.permute(op.operand, order)
@@ -211,7 +211,7 @@ def _broadcast(graph: Graph, op: stablehlo.BroadcastInDimOp) -> SSAValue:
 
 
 def _divide(graph: Graph, op: stablehlo.BinaryOp) -> SSAValue:
-    """A quotient of integers is rounded towards 0: what is left over is taken off before."""
+    """Divide; for integers, towards 0, by subtracting the remainder first."""
     value = op.lhs
     if not isinstance(element_of(op.result), AnyFloat):
         rest = graph.add("fmod", [op.lhs, op.rhs], op.result.type)
@@ -222,7 +222,7 @@ def _divide(graph: Graph, op: stablehlo.BinaryOp) -> SSAValue:
 def _constant(graph: Graph, op: stablehlo.ConstantOp) -> SSAValue:
     if prod(shape_of(op.result)) and op.value.is_splat():
         value = op.value.get_values()[0]
-        is_truth = element_of(op.result) == i1  # of which the bits may be those of -1
+        is_truth = element_of(op.result) == i1  # whose bits may be -1
         return graph.full(float(bool(value) if is_truth else value), op.result.type)
     made = ttir.ConstantOp.create(result_types=[op.result.type], attributes={"value": op.value})
     return graph.maker.value(made)
@@ -311,7 +311,7 @@ def _tt_lang_op(op: stablehlo.CustomCallOp) -> ttir.TTLangOp:
     if not outs or outs != len(types):
         raise _wrong_call(op, f"{outs} operands are `out`, and it has {len(types)} results")
     inputs = list(op.inputs)
-    if len(inputs) == ins:  # without the outputs: they are made here
+    if len(inputs) == ins:  # outputs are missing: make them
         graph = Graph(Maker.before(op))
         inputs += [graph.add("empty", [], t, shape=list(t.get_shape())) for t in types]
     elif len(inputs) != ins + outs:

@@ -1,4 +1,4 @@
-"""Part of shlo-to-ttir: reductions of windows, one dimension after the other."""
+"""Part of shlo-to-ttir: reductions of windows, one dimension at a time."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ttgraph.dialects.stablehlo import shape_of
 from .graph_maker import REDUCERS, Graph, no_counterpart
 from .shlo_places import padded
 
-_FEW = 4  # so many elements of a window are taken one by one
+_FEW = 4  # windows of at most this size are reduced one element at a time
 
 
 def reduce_window(graph: Graph, op: stablehlo.ReduceWindowOp) -> SSAValue:
@@ -33,9 +33,9 @@ def reduce_window(graph: Graph, op: stablehlo.ReduceWindowOp) -> SSAValue:
 def reduced_along(
     graph: Graph, name: str, value: SSAValue, dim: int, window: tuple[int, int, int]
 ) -> SSAValue:
-    """Windows of one dimension: their size, stride, and the distance of their elements."""
+    """Reduce windows along one dimension: `window` is size, stride, and distance of elements."""
     size, stride, apart = window
-    count = shape_of(value)[dim] - (size - 1) * apart  # of windows, if the stride were 1
+    count = shape_of(value)[dim] - (size - 1) * apart  # windows at stride 1
     if size == 1:
         return graph.slice_along(value, dim, 0, count, stride)
     if size <= _FEW:
@@ -57,7 +57,7 @@ def _shifted(graph: Graph, value: SSAValue, dim: int, start: int, count: int) ->
 def _doubled(
     graph: Graph, name: str, value: SSAValue, dim: int, window: tuple[int, int, int]
 ) -> SSAValue:
-    """Windows of 1, 2, 4 and so on; those whose sizes make up the size, one beside the other."""
+    """Reduce windows of 1, 2, 4 and so on, and join those whose sizes add up to the size."""
     size, _, apart = window
     whole, length, done = value, 1, 0
     found: SSAValue | None = None
@@ -80,7 +80,7 @@ _CHOICES = {"GE": "maximum", "GT": "maximum", "LE": "minimum", "LT": "minimum"}
 
 
 def select_and_scatter(graph: Graph, op: stablehlo.SelectAndScatterOp) -> SSAValue:
-    """Of each place of a window: where it is the first that is chosen, it gets the source."""
+    """Convert, for each position in a window: if it is the first chosen one, it gets the source."""
     if stablehlo.reducer_of(op.scatter) != "add":
         raise no_counterpart(op, "a scatter to windows by something else than add")
     border = graph.number(REDUCERS[_choice(op)][1], op.operand)
@@ -127,7 +127,7 @@ def _best(graph: Graph, op: stablehlo.SelectAndScatterOp, wide: SSAValue) -> SSA
 def _window(
     graph: Graph, op: stablehlo.SelectAndScatterOp, wide: SSAValue, place: tuple[int, ...]
 ) -> SSAValue:
-    """The elements at one place of all windows."""
+    """Return the elements at one position of all windows."""
     counts = shape_of(op.source)
     ends = [
         start + (count - 1) * stride + 1
@@ -143,7 +143,7 @@ def _put(
     place: tuple[int, ...],
     shape: tuple[int, ...],
 ) -> SSAValue:
-    """The other way round: zeros but at one place of all windows."""
+    """Invert _window(): put elements at one position of all windows, zeros elsewhere."""
     zero = graph.number(0, part)
     for dim, start in enumerate(place):
         between = op.strides[dim] - 1

@@ -1,15 +1,15 @@
 """ttir-fold-shapes: reshapes, expands and permutes that ttnn does not need go away.
 
-rule CHAIN    of two reshapes, expands or permutes one after the other there is one; those that
-              change nothing are none
-rule LOOSE    operations that broadcast take what was expanded, or got sizes of 1 in front, as it
-              was before
-rule SINK     what is done to each element, or with a number for each column, is done before a
-              reshape to fewer dimensions, which may meet another one then
+rule CHAIN    two consecutive reshapes, expands or permutes are merged; those that change nothing
+              are removed
+rule LOOSE    operations that broadcast take operands before they were expanded, or got leading
+              sizes of 1
+rule SINK     elementwise operations, and those with a number for each column, move before a
+              reshape to fewer dimensions, which may then meet another one
 rule KEEP     a reduction whose dimensions come back with size 1 keeps them
-rule PRODUCT  a matrix product takes tensors of more dimensions as they are
-rule NEUTRAL  times 1, and whole numbers plus 0, and truths and true, are what they were
-rule ONCE     equal operations are one; what nobody uses is none
+rule PRODUCT  a matrix product takes tensors of more dimensions without a reshape
+rule NEUTRAL  x * 1, integer x + 0, and boolean x & true are x
+rule ONCE     equal operations are merged; unused ones are removed
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ttl.passes.module_pass import Maker
 from .graph_maker import Graph, tensor_like
 from .graph_match import blocks, made, merge_equal, number_of, remove_unused
 
-MOST_ROUNDS = 8  # each makes chains shorter; two or three do
+MOST_ROUNDS = 8  # each shortens chains; two or three are enough
 
 
 def apply(op: ModuleOp) -> None:
@@ -132,8 +132,8 @@ def _sunk(graph: Graph, op: MathOp) -> SSAValue | None:
 
 
 def _loose(value: SSAValue, shape: tuple[int, ...]) -> SSAValue | None:
-    """What a value was expanded from, or had before it got sizes of 1 in front, if it is not the
-    one that has the shape of the result.
+    """Return the value before it was expanded or got leading sizes of 1; None if it has the shape
+    of the result.
     """
     if (expand := made(value, "expand")) is not None:
         return expand.inputs[0]
@@ -162,7 +162,7 @@ def _neutral(op: MathOp) -> SSAValue | None:
 
 
 def _matmul(graph: Graph, op: MathOp) -> SSAValue | None:
-    """rule PRODUCT: the reshapes around it are one after it, which often meets another."""
+    """rule PRODUCT: merge the reshapes around it into one after it, which often meets another."""
     a, b = op.inputs
     before = made(a, "reshape")
     if before is None:
@@ -184,7 +184,7 @@ def _matmul(graph: Graph, op: MathOp) -> SSAValue | None:
 
 
 def _is_batch(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Were only the dimensions in front of rows and columns counted as one?"""
+    """Were only the dimensions before rows and columns flattened?"""
     return given[-2:] == shape[-2:] and len(shape) == 3 and prod(given[:-2]) == shape[0]
 
 

@@ -1,7 +1,7 @@
 """ttir-fuse-activations: x * sigmoid(x) becomes ttnn.silu, x * (1 + erf(x / sqrt 2)) / 2 ttnn.gelu.
 
-The gelu that is made of tanh is another function, up to 5e-4 away: ttnn.gelu with that variant,
-which is called gelu_tanh here.
+The gelu made of tanh is a different function, up to 5e-4 away: ttnn.gelu with that variant, called
+gelu_tanh here.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _fused(graph: Graph, op: MathOp) -> SSAValue | None:
 
 
 def _is_part(op: MathOp) -> bool:
-    """Is it a factor of a product by a number, in which it may be found as a whole?"""
+    """Is it a factor of a product by a number, which may match as a whole?"""
     return any(
         isinstance(user, MathOp)
         and user.ENTRY.name in ("multiply", "divide")
@@ -51,7 +51,7 @@ def _is_part(op: MathOp) -> bool:
 
 
 def _is_gate_of_gelu(x: SSAValue, value: SSAValue) -> bool:
-    """1 + erf(x / sqrt 2), or erfc(-x / sqrt 2)"""
+    """Match 1 + erf(x / sqrt 2), or erfc(-x / sqrt 2)."""
     rest = made(value, "erfc")
     if rest is not None:
         return _is_scaled(rest.inputs[0], x, -1 / sqrt(2))
@@ -60,7 +60,7 @@ def _is_gate_of_gelu(x: SSAValue, value: SSAValue) -> bool:
 
 
 def _is_gate_of_gelu_tanh(x: SSAValue, value: SSAValue) -> bool:
-    """1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x)), also with x taken out of the sum"""
+    """Match 1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x * x * x)), also with x factored out."""
     curve = _beside_one(value, "tanh")
     if curve is None:
         return False
@@ -83,7 +83,7 @@ def _is_power(value: SSAValue, x: SSAValue, count: int) -> bool:
 
 
 def _beside_one(value: SSAValue, name: str) -> MathOp | None:
-    """The operation of that name in a sum with 1."""
+    """Return the operation of that name in a sum with 1."""
     total = made(value, "add")
     pairs = any_order(total) if total is not None else ()
     return next((made(each, name) for each, one in pairs if number_of(one) == 1), None)

@@ -1,11 +1,11 @@
 """ttir-fuse-attention: softmax(q @ k^T * scale + mask) @ v becomes one operation of ttnn, and the
 turning of queries and keys by their positions ttnn.experimental.rotary_embedding.
 
-rule HEADS  keys and values of fewer heads are given as they are, not repeated for the query's
-rule CAUSAL a mask that hides what comes later, and nothing else, is `is_causal`
-rule GUARD  rows that a mask hides altogether are 0 in PyTorch; the chip has no such rule: what
-            looks for such rows stays, with all around it, unless the mask is known to have none
-rule TILES  the chip turns rows of whole pairs of tiles, and sequences of whole tiles
+rule HEADS  keys and values of fewer heads are passed as they are, not repeated for the query's
+rule CAUSAL a mask that hides exactly the later positions is `is_causal`
+rule GUARD  rows that a mask hides completely are 0 in PyTorch, but not on the chip: the check for
+            such rows stays unfused, with all around it, unless the mask is known to have none
+rule TILES  the chip rotates rows of whole pairs of tiles, and sequences of whole tiles
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def _of_rank(graph: Graph, mask: SSAValue, rows: tuple[int, ...]) -> SSAValue:
 
 
 def _guarded(value: SSAValue) -> SSAValue | None:
-    """rule GUARD: where(no element of the row is visible, 0, softmax)"""
+    """rule GUARD: match where(no element of the row is visible, 0, softmax)."""
     choice = made(value, "where")
     if choice is None or number_of(choice.inputs[1]) != 0:
         return None
@@ -112,7 +112,7 @@ def _product(graph: Graph, value: SSAValue, mask: SSAValue | None) -> _Scores | 
 
 
 def _transposed(graph: Graph, value: SSAValue) -> SSAValue:
-    """With the last two dimensions exchanged, of which a permutation may have taken care."""
+    """Exchange the last two dimensions, or drop a permutation that does."""
     permute, order = made(value, "permute"), [0, 1, 3, 2]
     if permute is None:
         return graph.permute(value, tuple(order))
@@ -121,7 +121,7 @@ def _transposed(graph: Graph, value: SSAValue) -> SSAValue:
 
 
 def _fewer_heads(graph: Graph, value: SSAValue) -> SSAValue:
-    """rule HEADS: what (batch, heads, 1, sequence, size) was expanded and counted together from."""
+    """rule HEADS: return the (batch, heads, 1, sequence, size) that was expanded and flattened."""
     if (cast := made(value, "typecast")) is not None:
         return graph.cast(_fewer_heads(graph, cast.inputs[0]), element_of(value))
     outer = made(value, "reshape")
@@ -150,7 +150,7 @@ def _is_causal(mask: Any, rows: tuple[int, ...]) -> bool:
 
 
 def _rotary(graph: Graph, op: MathOp) -> SSAValue | None:
-    """x * cos + (-second half of x, first half) * sin"""
+    """Match x * cos + (-second half of x, first half) * sin."""
     if op.ENTRY.name != "add" or len(shape_of(op.result)) != 4:
         return None
     for plain, turned in any_order(op):

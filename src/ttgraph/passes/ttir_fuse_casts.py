@@ -1,7 +1,7 @@
 """ttir-fuse-casts: what is widened only to be computed with, and rounded after it, stays narrow.
 
-These operations compute in float32 whatever they are given, and round once: widening bfloat16
-before one of them and rounding its result is what it does by itself.
+These operations compute in float32 for any input type, and round once, so widening bfloat16 before
+one and rounding its result changes nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """ttir-fuse-normalization: rows divided by their spread become ttnn.rms_norm or ttnn.layer_norm.
 
-In bfloat16 models compute the spread in float32 and round what they multiply with the weight: the
-operation of ttnn rounds once, at the end.
+bfloat16 models compute the spread in float32 and round before they multiply with the weight; ttnn's
+operation rounds once, at the end.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def apply(op: ModuleOp) -> None:
 
 
 def _fused(graph: Graph, op: MathOp) -> SSAValue | None:
-    """From its last operation: the largest pattern that ends there."""
+    """Fuse the largest pattern that ends at this operation."""
     if op.ENTRY.name == "add":
         return _layer_norm(graph, op)
     if op.ENTRY.name != "multiply" or not isinstance(element_of(op.result), AnyFloat):
@@ -101,7 +101,7 @@ def _norm(
 
 
 def _rounded_from(value: SSAValue, user: MathOp) -> MathOp | None:
-    """The product that a value is, before it was rounded to the type of the weight."""
+    """Return the product that a value is, before rounding to the weight's type."""
     cast = made(value, "typecast")
     if cast is not None and is_only_for(value, user):
         user, value = cast, cast.inputs[0]
@@ -110,14 +110,14 @@ def _rounded_from(value: SSAValue, user: MathOp) -> MathOp | None:
 
 
 def _unrounded(rows: SSAValue, op: MathOp) -> SSAValue:
-    """The rows in the type of the result, where they were only widened to compute with them."""
+    """Return the rows in the result's type if they were only widened for the computation."""
     cast = made(rows, "typecast")
     same = cast is not None and element_of(cast.inputs[0]) == element_of(op.result)
     return cast.inputs[0] if cast is not None and same else rows
 
 
 def _scaled(op: MathOp) -> tuple[SSAValue, float, MathOp] | None:
-    """rows * rsqrt(mean(rows * rows) + epsilon): the rows and epsilon."""
+    """Match rows * rsqrt(mean(rows * rows) + epsilon); return the rows, epsilon and rsqrt."""
     for rows, scale in any_order(op):
         root = made(scale, "rsqrt")
         if root is None or not is_only_for(scale, op):
@@ -144,7 +144,7 @@ def _is_mean_of_squares(value: SSAValue, rows: SSAValue) -> bool:
 
 
 def _mean(value: SSAValue, shape: tuple[int, ...]) -> SSAValue | None:
-    """What the mean along the last dimension is of, which stays with size 1."""
+    """Return the operand of a mean along the last dimension, which is kept with size 1."""
     found, number = factors(value)
     if len(found) != 1 or not shape or not isclose(number, 1 / shape[-1], rel_tol=1e-2):
         return None
@@ -157,7 +157,7 @@ def _mean(value: SSAValue, shape: tuple[int, ...]) -> SSAValue | None:
 
 
 def _is_layer(rows: SSAValue) -> bool:
-    """Are they rows less their mean?"""
+    """Are they rows minus their mean?"""
     centred = made(rows, "subtract")
     if centred is None:
         return False

@@ -1,12 +1,12 @@
 """ttir-to-d2m: each operation of a graph becomes a program, the threads of cores that do it.
 
 The graph's function calls them in order, each with its inputs and a tensor for its result.
-rule AFFINE it is in affine form, on one core: d2m-grid-selection gives it more of them
-rule BATCH  the products of a batch are in explicit form, whose maps would not be affine: cores for
+rule AFFINE a program is in affine form, on one core: d2m-grid-selection gives it more cores
+rule BATCH  products of a batch are in explicit form, because their maps are not affine: cores for
             rows and columns of each matrix. A thread reads the blocks that core (y, x) needs: row y
-            of the left and column x of the right, one after the other along the inner dimension
-rule KEEP   a reduction keeps its dimension; the host takes it away
-What is none of this is arranged by the host first: ttir_arrangements.
+            of the left and column x of the right, in order along the inner dimension
+rule KEEP   a reduction keeps its dimension; the host removes it
+The host first rearranges operations of other forms: ttir_arrangements.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ from ttl.target import TARGETS
 from .ttir_arrangements import OF_HOST, arrange
 
 ELEMENTS: dict[object, DType] = {f32: float32, bf16: bfloat16}
-# The table of graphs has some other names than the table of blocks.
+# Names in the table of graphs that differ from the table of blocks.
 NAMES = {
     "subtract": "sub", "multiply": "mul", "divide": "div", "maximum": "max", "minimum": "min",
     "log1p": "logp1", "sum": "reduce_sum", "max": "reduce_max",
@@ -63,7 +63,7 @@ REDUCTIONS = ("reduce_sum", "reduce_max")
 
 
 def apply(op: ModuleOp, *, target: str = "", use_tile_matmul: bool = True) -> None:
-    """The target is that of the device, if the module has one and none is given."""
+    """Run the pass; the default target is the module's device, if it has one."""
     math = [each for each in op.walk() if isinstance(each, MathOp)]
     found = [each for each in math if each.ENTRY.name not in OF_HOST]
     cores = target_of(op).default_grid[::-1]
@@ -94,23 +94,23 @@ def _replace(
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A tensor of the operation as a grid of blocks; it has one block where it is repeated."""
+    """Tensor of the operation as a grid of blocks; one block along repeated dimensions."""
 
     layout: MetalLayout
     grid: Shape
-    repeated: Shape = ()  # the dimensions of a block in which its first row or column is for all
+    repeated: Shape = ()  # the block's dimensions whose first row or column is repeated
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """An operation with what its threads need to know."""
+    """Operation with the data that its threads need."""
 
     op: MathOp
     name: str  # in the table of blocks
-    types: tuple[TensorType[Any], ...]  # of the inputs and of the result
-    parts: tuple[_Part, ...]  # likewise
+    types: tuple[TensorType[Any], ...]  # of inputs and result
+    parts: tuple[_Part, ...]  # of inputs and result
     dtype: DType
-    dims: Shape = ()  # that are reduced
+    dims: Shape = ()  # reduced dimensions
     steps: int = 1  # of the products of a batch, along the inner dimension
 
     @property
@@ -186,7 +186,7 @@ def _kept(shape: Shape, dims: Shape) -> Shape:
 
 
 def _reduced(op: MathOp) -> Shape:
-    """From the end on: -1 are columns, -2 rows."""
+    """Return the reduced dimensions, counted from the end: -1 are columns, -2 rows."""
     shape, values = shape_of(op.inputs[0]), op.values()
     rank = len(shape)
     dims = tuple(sorted(dim % rank - rank for dim in values["dim_arg"] or range(rank)))
@@ -212,7 +212,7 @@ def _operand(layout: MetalLayout, result: MetalLayout) -> _Part:
 
 
 def _product(op: MathOp, layouts: list[MetalLayout], cores: Shape) -> tuple[tuple[_Part, ...], int]:
-    """The matrices of a batch lie below each other. rule BATCH"""
+    """Divide a product; the matrices of a batch are stacked vertically. rule BATCH"""
     if any(len(layout.logical_shape) < 2 for layout in layouts):
         raise _refused(op, "a product of vectors")
     batches = [prod(layout.logical_shape[:-2]) for layout in layouts]
@@ -291,7 +291,7 @@ def _read(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAValue])
 
 
 def _starts(plan: _Plan, make: Maker, y: SSAValue) -> list[SSAValue]:
-    """Of a product: the row of blocks of the left, and the first one of the right."""
+    """Return a product's row of blocks of the left, and the first one of the right."""
     left, right, result = (part.grid[0] for part in plan.parts)
     batch = prod(plan.parts[-1].layout.logical_shape[:-2])
     rows = make.index(result // batch)
@@ -327,7 +327,7 @@ def _calculate(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAVa
 
 
 def _repeat(plan: _Plan, make: Maker, position: int, block: SSAValue) -> SSAValue:
-    """The first row or column of a block everywhere in one of the result's shape."""
+    """Repeat a block's first row or column to the result's shape."""
     dims = plan.parts[position].repeated
     if not dims:
         return block

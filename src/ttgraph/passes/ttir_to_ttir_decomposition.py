@@ -1,9 +1,9 @@
 """ttir-to-ttir-decomposition: TTIR as tt-mlir writes it, in operations of the table of graphs.
 
-rule OUT   buffers that results were to be written to are left out: results are values
+rule OUT   output buffers are dropped: results are values
 rule MESH  a program for several devices computes the parts of all of them
-rule PLACE what is written in place is a new value, which all that follows uses
-rule NAMED an operation that no rule decomposes is refused by its name, with what is missing
+rule PLACE an in-place write makes a new value, which all later operations use
+rule NAMED an operation that no rule decomposes is rejected by name, with the missing part
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ _SAME = ("bitcast_convert", "logical_left_shift", "right_shift")
 
 
 def apply(op: ModuleOp, *, in_tiles: bool = False) -> None:
-    """`in_tiles`: only into what a tile operation does, for ttir-to-d2m."""
+    """Run the pass; `in_tiles` decomposes into tile operations, for ttir-to-d2m."""
     unroll_meshes(op, not_computed)
     types = {each: tuple(v.type for v in each.operands) for each in op.walk()}
     store_quantized(op)
@@ -82,7 +82,7 @@ _WHOLE = tuple(ttir.MATH[name] for name in ("linear", "softmax", "layer_norm", "
 
 
 def _call_of(op: MathOp) -> Call:
-    """Of an operation of the table, as if it had tt-mlir's form."""
+    """Make the call of an operation of the table, as if it had tt-mlir's form."""
     values, last = op.values(), shape_of(op.inputs[0])[-1]
     missing = {"transpose_a": False, "normalized_shape": [last], "dimension": values.get("dim")}
     inputs: list[SSAValue | None] = [*op.inputs, None, None]
@@ -107,7 +107,7 @@ def _replace(op: Operation, call: Call) -> None:
             made.verify(verify_nested_ops=False)
     except (ValueError, VerifyException) as error:  # rule NAMED
         raise not_computed(op, str(error)) from None
-    except (LookupError, ArithmeticError):  # a dimension that is not there, a step of 0
+    except (LookupError, ArithmeticError):  # a missing dimension, a step of 0
         raise not_computed(op, "its attributes do not fit its operands") from None
     if not op.results:
         _use_from_here(op, results)
@@ -126,13 +126,13 @@ def _use_from_here(op: Operation, results: list[SSAValue]) -> None:
 
 
 def _follows(op: Operation, before: Operation) -> bool:
-    """In the block of the other, or deeper in it."""
+    """Does it come after `before`, in its block or nested in it?"""
     found = next((each for each in (op, *around(op)) if each.parent is before.parent), None)
     return found is not None and before.is_before_in_block(found)
 
 
 def _between(first: Operation | None, last: Operation) -> list[Operation]:
-    """What was added before an operation."""
+    """Return the operations that were added before an operation."""
     found = []
     op = last.prev_op
     while op is not None and op is not first:
@@ -165,7 +165,7 @@ def _of_type(graph: Graph, value: SSAValue, type: TensorType[Any]) -> SSAValue:
 
 
 def _fill(op: ttir.ConstantOp) -> None:
-    """One value for all elements."""
+    """Turn the constant into one with the same value for all elements."""
     (value,) = op.value.get_values()
     replace_by(op, Graph(Maker.before(op)).full(value, result_type(op.result.type)))
 
@@ -177,7 +177,7 @@ def _make_empty(op: KeptOp) -> None:
 
 
 def not_computed(op: Operation, what: str = "") -> CompileError:
-    """Of an operation that is read and kept, and that nothing here computes."""
+    """Make the error for an operation that is parsed and kept, but that nothing here computes."""
     reason = f": {what}" if what else ""
     message = f"`{op.name}` is read, but not computed{reason}"
     help_text = "write it with other operations, or as a TT-Lang operation"

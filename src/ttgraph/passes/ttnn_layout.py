@@ -1,15 +1,15 @@
 """ttnn-layout: every tensor gets its place, and ttir.to_layout stands where places differ.
 
 rule TYPE   ttnn has no 64-bit numbers and no booleans: they become 32 bits, and bf16 0 and 1.
-            A whole number that 32 bits cannot hold is refused, if something is made of it.
+            An integer that 32 bits cannot hold is rejected, if something uses it.
 rule CALLER The caller's tensors, arguments and results, are row-major in DRAM, unless the argument
-            has a layout already: then that is it.
+            already has a layout.
 rule OWN    The tensors of a private function, which a loop or a branch calls, are in tiles.
-rule TILE   Everything else is in tiles in DRAM. Kernels move whole tiles: of a row-major tensor
-            they would take bytes that are not a tile.
-rule ROWS   The weights of a convolution and the table of an embedding, whose rows are taken at
-            places in rows, stay as they are, and so does what tiles would make many
-            times as large: 3x3 weights, or images of a few pixels. Kernels still get tiles.
+rule TILE   All other tensors are in tiles in DRAM. Kernels move whole tiles: from a row-major
+            tensor they would take bytes that are not a tile.
+rule ROWS   Weights of a convolution and the table and row numbers of an embedding stay in rows,
+            and so do tensors that tiles would make many times as large: 3x3 weights, or images of
+            a few pixels. Kernels still get tiles.
 """
 
 from __future__ import annotations
@@ -92,12 +92,12 @@ def _place(op: Operation) -> None:
             _check_numbers(op, type)
         layout = _layout(type, op, is_tiled=is_call or not _stays_in_rows(result))
         _with_type(result, with_layout(_supported(type, op), layout))
-    if isinstance(op, ttir.TTLangOp):  # an init that came in shards gives a result in shards
+    if isinstance(op, ttir.TTLangOp):  # a sharded init gives a sharded result
         for init, output in zip(op.inits, list(op.outputs), strict=True):
             _with_type(output, init.type)
 
 
-MOST_PADDING = 4  # times its elements, of a tensor that is worth it
+MOST_PADDING = 4  # the most padding worth its cost, as a multiple of the elements
 _WORTH_ELEMENTS = 1 << 14
 
 
@@ -123,7 +123,7 @@ _CONVOLUTIONS = (ttir.MATH["conv2d"], ttir.MATH["conv_transpose2d"])
 
 
 def _bring(op: Operation, *, is_tiled: bool) -> None:
-    """rule CALLER and rule OWN, of what is given to others."""
+    """rule CALLER and rule OWN, for tensors passed to others."""
     for position, value in enumerate(op.operands):
         layout = layout_of(value.type)
         if layout is not None and layout.is_tiled != is_tiled:
@@ -160,7 +160,7 @@ def _supported(type: Tensor, origin: Operation) -> Tensor:
 
 
 def _check_numbers(op: Operation, type: Tensor) -> None:
-    """rule TYPE, of what is written in the graph"""
+    """rule TYPE, for constants in the graph"""
     held: object = _supported(type, op).element_type
     if held == type.element_type or not isinstance(held, IntegerType) or type.element_type == i1:
         return

@@ -78,11 +78,11 @@ def _wrong(op: ttnn.TTLangOp, problem: str) -> CompileError:
     return cannot_compile(codes.WRONG_KERNEL_ARTIFACT.broken(message), op)
 
 
-# Tensors and semaphores that kernels have beside the operands -------------------------------------
+# Tensors and semaphores of kernels that are not operands ------------------------------------------
 
 
 def _scratch(op: ttnn.TTLangOp, artifact: Artifact) -> SSAValue:
-    """A row of f32 in the L1 of every core: counters, which start at 0."""
+    """Make a row of f32 in the L1 of every core: counters, which start at 0."""
     size = artifact.operation.pipe_scratch_bytes
     aligned = -(-size // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
     cores = sum(
@@ -164,7 +164,7 @@ def _config(kernel: Kernel, buffers: Sequence[Buffer]) -> dict[str, Any]:
     if kernel.config is None:
         return {}
     wide = {buffer.index for buffer in buffers if buffer.unpack_to_dest_fp32}
-    # tt-metal wants to hear about every buffer that there could be, on any chip.
+    # tt-metal needs an entry for every buffer that any chip could have.
     indices = range(of_all_chips("dataflow_buffers"))
     modes = ["UnpackToDestFp32" if index in wide else "Default" for index in indices]
     return {**asdict(kernel.config), "unpack_to_dest_modes": modes if wide else []}

@@ -18,7 +18,7 @@ from .shardings import MeshOp, ShardingAttr, ShardingConstraintOp
 
 COUNTS = ("mhlo.num_partitions", "mhlo.num_replicas")
 SHARDING, SDY_SHARDING = "mhlo.sharding", "sdy.sharding"
-# Calls between a tensor and the part of it that a device has.
+# Custom calls that convert between a tensor and a device's part of it.
 PARTS = ("SPMDFullToShardShape", "SPMDShardToFullShape")
 
 
@@ -28,7 +28,7 @@ def devices_of_meshes(module: ModuleOp) -> dict[str, int]:
 
 
 def annotations_of(op: Operation, meshes: Mapping[str, int]) -> Iterator[str]:
-    """What divides tensors among several devices there."""
+    """Yield the operation's annotations that divide tensors among several devices."""
     if isinstance(op, ModuleOp):
         for name in COUNTS:
             count = op.attributes.get(name)
@@ -49,7 +49,7 @@ def annotations_of(op: Operation, meshes: Mapping[str, int]) -> Iterator[str]:
 
 
 def _dictionaries(op: Operation) -> Iterator[Mapping[str, Attribute]]:
-    """The attributes of an operation, and of a function's arguments and results."""
+    """Yield the attributes of an operation, and of a function's arguments and results."""
     yield op.attributes
     if isinstance(op, func.FuncOp):
         for each in (op.arg_attrs, op.res_attrs):
@@ -66,11 +66,13 @@ def _divides(sharding: str, meshes: Mapping[str, int]) -> bool:
 
 
 def _product_of(axes: str) -> int:
-    """The devices of `["x"=2, "y"=4]`; a mesh without axes has one."""
+    """Count the devices of `["x"=2, "y"=4]`; a mesh without axes has one."""
     return prod(int(size) for size in re.findall(r'"\s*=\s*(\d+)', axes))
 
 
 def _devices_in(sharding: str) -> int:
-    """Of `{devices=[2,1]<=[2]}`; `{replicated}`, `{maximal device=0}` and `{manual}` have none."""
+    """Count the devices of `{devices=[2,1]<=[2]}`; 0 for `{replicated}`, `{maximal device=0}` and
+    `{manual}`.
+    """
     found = re.search(r"devices=\[([\d,]+)\]", sharding)
     return prod(map(int, found.group(1).split(","))) if found is not None else 1

@@ -1,4 +1,4 @@
-"""Calls of what StableHLO does not know, and tuples."""
+"""Custom calls, composites, and tuples."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class CustomCallOp(DefinedOperation):
 
 
 class CompositeOp(DefinedOperation):
-    """A function under the name of what it does.
+    """Calls a function, under the name of the operation that it implements.
 
     `stablehlo.composite "chlo.top_k" %0 {composite_attributes = {k = 6}, decomposition = @f} : ...`
     """

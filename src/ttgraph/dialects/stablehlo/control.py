@@ -1,4 +1,4 @@
-"""Loops, branches, and what is computed together."""
+"""Loops, branches, and barriers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .text import PlainOp, parse_names, print_operands, print_type, read_op
 
 
 class ReturnOp(PlainOp):
-    """`stablehlo.return %0, %1 : types`: what a region gives."""
+    """`stablehlo.return %0, %1 : types`: the results of a region."""
 
     name = "stablehlo.return"
     values = var_operand_def()
@@ -140,7 +140,7 @@ class CaseOp(DefinedOperation):
 
 
 class IfOp(DefinedOperation):
-    """`"stablehlo.if"(%0) ({...}, {...}) : (type) -> types`: what is true first."""
+    """`"stablehlo.if"(%0) ({...}, {...}) : (type) -> types`: the true branch comes first."""
 
     name = "stablehlo.if"
     pred = operand_def(TensorType)

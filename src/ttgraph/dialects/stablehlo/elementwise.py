@@ -1,4 +1,4 @@
-"""Operations on each element; chlo has the functions that stablehlo has not."""
+"""Elementwise operations; chlo has the functions that stablehlo lacks."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class KeepsTypeOp(DefinedOperation, ABC):
     result = result_def(TensorType)
 
     def verify_(self) -> None:
-        if isinstance(element_of(self.operand), ComplexType):  # the lowering refuses it by name
+        if isinstance(element_of(self.operand), ComplexType):  # the lowering rejects it by name
             return
         if self.operand.type != self.result.type:
             raise VerifyException(f"{self.name} keeps the type of its operand")
@@ -59,7 +59,7 @@ class BinaryOp(PlainOp, ABC):
 
 
 def _classes(base: type[Op], dialect: str, rows: Sequence[str]) -> dict[str, type[Op]]:
-    """Operations by name, of those rows of the table that are one operation of the dialect."""
+    """Make operations by name, for the rows of the table that are one operation of the dialect."""
     names = (GRAPH_OPS[row].stablehlo for row in rows)
     own = [name for name in names if name.startswith(f"{dialect}.") and " " not in name]
     return {name.removeprefix(f"{dialect}."): define_operation(name, base) for name in own}

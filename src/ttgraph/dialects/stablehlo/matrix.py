@@ -42,7 +42,7 @@ from .text import (
 
 
 def _parse_dense(parser: Parser) -> DenseIntOrFPElementsAttr[Any]:
-    """`dense<...> : type`. xDSL's own reader takes the bits of a float, 0xFF80, for its value."""
+    """Parse `dense<...> : type`. xDSL's own parser takes a float's bits, 0xFF80, for its value."""
     start = parser.pos
     value = parser.parse_attribute()
     if not isinstance(value, DenseIntOrFPElementsAttr) or not isinstance(value.type, TensorType):
@@ -59,7 +59,7 @@ def _parse_dense(parser: Parser) -> DenseIntOrFPElementsAttr[Any]:
 
 
 def _float(parser: Parser, text: str, type: AnyFloat) -> float:
-    """A whole number without a point is the bits of the float."""
+    """Parse a float; a whole number without a point gives its bits."""
     if "." in text:
         return float(text)
     bits = int(text, 0) if text not in ("true", "false") else -1
@@ -105,7 +105,7 @@ _DOT_DIMS = (
 
 
 class DotGeneralOp(DefinedOperation):
-    """Batch dimensions come first in the result, then the free ones of lhs, then those of rhs."""
+    """Product whose result has batch dimensions first, then free ones of lhs, then of rhs."""
 
     name = "stablehlo.dot_general"
     lhs_batching_dimensions = prop_def(DenseArrayBase)
@@ -183,7 +183,7 @@ class DotGeneralOp(DefinedOperation):
 
     @property
     def free(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The dimensions of lhs and of rhs that are neither batched nor contracted."""
+        """Dimensions of lhs and of rhs that are neither batched nor contracted."""
 
         def rest(value: SSAValue, *used: tuple[int, ...]) -> tuple[int, ...]:
             return tuple(d for d in range(len(shape_of(value))) if not any(d in u for u in used))
@@ -222,7 +222,7 @@ def _parse_pair(parser: Parser) -> tuple[UnresolvedOperand, UnresolvedOperand]:
 class ReduceOp(DefinedOperation):
     """`stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [1] : ...`.
 
-    The form in which one operation of this dialect is the reducer. Others (argmax) have a region.
+    The reducer is one operation of this dialect. Other reductions (argmax) have a region.
     """
 
     name = "stablehlo.reduce"

@@ -1,4 +1,4 @@
-"""Elements at places that are known when the graph runs, borders, and the other way round."""
+"""Slices at positions computed at run time, padding, and reversal."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class PadOp(DefinedOperation):
 
     @property
     def borders(self) -> list[tuple[int, ...]]:
-        """Of each dimension: before, after, and between two elements."""
+        """Padding of each dimension: before, after, and between two elements."""
         return list(zip(*self.widths, strict=True))
 
     def verify_(self) -> None:

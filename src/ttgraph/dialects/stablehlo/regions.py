@@ -1,4 +1,4 @@
-"""Operations that say in a region what is done with two elements: sort, scatter, windows."""
+"""Operations whose region combines or compares two elements: sort, scatter, windows."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ from .text import dims, ints, parse_dims, parse_numbers, printed_lists, shape_of
 
 
 def reducer_of(region: Region) -> str | None:
-    """The operation that a region applies to its two arguments; `second` if it gives the second;
-    None if it is something else.
+    """Name the operation that a region applies to its two arguments; `second` if it returns the
+    second; None for anything else.
     """
     block = region.block
     end = block.last_op
@@ -70,7 +70,7 @@ class RegionReduceOp(DefinedOperation):
 
     @classmethod
     def parse_rest(cls, parser: Parser, pairs: list[Any]) -> RegionReduceOp:
-        """From `across` on."""
+        """Parse the text from `across` on."""
         parser.parse_keyword("across")
         parser.parse_keyword("dimensions")
         parser.parse_punctuation("=")
@@ -124,7 +124,7 @@ def _argument(parser: Parser) -> Any:
 
 
 class SortOp(DefinedOperation):
-    """Tensors in the order that a comparison gives; in the generic form."""
+    """Sorts tensors by a comparison; in the generic form."""
 
     name = "stablehlo.sort"
     dimension = opt_prop_def(IntegerAttr)
@@ -140,7 +140,7 @@ class SortOp(DefinedOperation):
 
 
 class TopKOp(DefinedOperation):
-    """`chlo.top_k(%0, k = 6) : type -> (type, type)`: the largest, and their places."""
+    """`chlo.top_k(%0, k = 6) : type -> (type, type)`: the largest elements and their indices."""
 
     name = "chlo.top_k"
     k = prop_def(IntegerAttr)
@@ -182,7 +182,7 @@ class ScatterDimensions(Data[ScatterNumbers]):
 
 
 class ScatterOp(DefinedOperation):
-    """A tensor in which slices at the places of `scatter_indices` are updated."""
+    """Updates the slices of a tensor at `scatter_indices`."""
 
     name = "stablehlo.scatter"
     scatter_dimension_numbers = prop_def(ScatterDimensions)
@@ -208,7 +208,7 @@ def _pairs(given: DenseIntOrFPElementsAttr[Any] | None, rank: int) -> Pairs:
 
 
 class WindowOp(DefinedOperation):
-    """What windows have: sizes, strides, borders."""
+    """Base of window operations: sizes, strides, padding."""
 
     window_dimensions = prop_def(DenseArrayBase)
     window_strides = opt_prop_def(DenseArrayBase)
@@ -232,7 +232,7 @@ class WindowOp(DefinedOperation):
 
 
 class ReduceWindowOp(WindowOp):
-    """A reduction of each window; in the generic form."""
+    """Reduces each window; in the generic form."""
 
     name = "stablehlo.reduce_window"
     base_dilations = opt_prop_def(DenseArrayBase)
@@ -243,7 +243,7 @@ class ReduceWindowOp(WindowOp):
 
 
 class SelectAndScatterOp(WindowOp):
-    """The gradient of a reduction of windows by choice: sources go where the choice was made."""
+    """Gradient of max pooling: each source is added where its window's element was chosen."""
 
     name = "stablehlo.select_and_scatter"
     operand = operand_def(TensorType)
@@ -255,7 +255,7 @@ class SelectAndScatterOp(WindowOp):
 
 
 def reduced(op: RegionReduceOp) -> tuple[SSAValue, SSAValue, str] | None:
-    """Operand, start and reducer, if it is a reduction of one tensor by one operation."""
+    """Return operand, start and reducer if one operation reduces one tensor, else None."""
     reducer = reducer_of(op.body)
     if len(op.inputs) != 1 or reducer in (None, "second"):
         return None

@@ -1,4 +1,4 @@
-"""sdy: how jax says where the parts of a tensor lie."""
+"""sdy: the dialect in which jax writes where the parts of a tensor lie."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .text import print_type, read_op
 
 
 class WrittenAttr(Data[str], ABC):
-    """As it is written: nobody here looks into it."""
+    """Keeps an attribute's text, which nothing here interprets."""
 
     def print_parameter(self, printer: Printer) -> None:
         printer.print_string(f"<{self.data}>")
@@ -74,7 +74,7 @@ class MeshOp(DefinedOperation):
 
 
 class ShardingConstraintOp(DefinedOperation):
-    """`sdy.sharding_constraint %0 <@mesh, [{}]> : type`: its operand, laid out so."""
+    """`sdy.sharding_constraint %0 <@mesh, [{}]> : type`: its operand in that sharding."""
 
     name = "sdy.sharding_constraint"
     sharding = prop_def(ShardingAttr)
