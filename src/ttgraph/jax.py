@@ -13,7 +13,7 @@ import inspect
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import jax
 import jax.numpy as jnp
@@ -25,11 +25,13 @@ from ttl.config import Config
 from ttl.diagnostics import Diagnostic, TTLError, UsageError, codes, usage_error, writing
 from ttl.loading import recent
 from ttl.loading.recent import Recent
+from ttl.semantics.dtypes import Array
 
+Function: TypeAlias = Callable[..., Any]
 MOST_KEPT = 100  # kinds of arguments of one function
 
 
-def compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
+def compile(function: Function, **options: object) -> Function:
     """Compile `function` to a graph of ttnn on the embedded runtime, with the same results.
 
     `function` is any function that jax can trace, one from jax.jit, or a module: of nnx, whose
@@ -44,7 +46,7 @@ def compile(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     return Compiled(function, options)
 
 
-def _is_module(function: Any, package: str) -> bool:
+def _is_module(function: object, package: str) -> bool:
     """Is it a module of this package? Does not import flax for other functions."""
     return any(
         each.__name__ == "Module" and each.__module__.startswith(package)
@@ -68,7 +70,7 @@ class Lowered:
         with writing(file):
             Path(file).write_bytes(self.binary)
 
-    def inputs(self, *arguments: Any, **named: Any) -> list[Any]:
+    def inputs(self, *arguments: object, **named: object) -> list[Array]:
         """Return the flatbuffer's input arrays for these arguments."""
         leaves = jax.tree.leaves((arguments, named))
         return [_array(leaves[place]) for place in self.exported.module_kept_var_idx]
@@ -78,12 +80,12 @@ class Lowered:
 class _Call:
     """A call's arguments; static ones, which are part of the graph, by position and name."""
 
-    arguments: tuple[Any, ...]
-    named: dict[str, Any]
+    arguments: tuple[object, ...]
+    named: dict[str, object]
     fixed: dict[int | str, object]
 
-    def with_fixed(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        def call(*arguments: Any, **named: Any) -> Any:
+    def with_fixed(self, function: Function) -> Function:
+        def call(*arguments: object, **named: object) -> Any:
             values = list(arguments)
             for place in sorted(each for each in self.fixed if isinstance(each, int)):
                 values.insert(place, self.fixed[place])
@@ -93,7 +95,7 @@ class _Call:
         return call if self.fixed else function
 
 
-def _static_names(function: Callable[..., Any], places: Any, names: Any) -> frozenset[int | str]:
+def _static_names(function: Function, places: Any, names: Any) -> frozenset[int | str]:
     """Return the position and the name of each static argument, as far as they are known."""
     found: set[int | str] = {places} if isinstance(places, int) else set(places)
     found |= {names} if isinstance(names, str) else set(names)
@@ -109,17 +111,17 @@ def _static_names(function: Callable[..., Any], places: Any, names: Any) -> froz
 class Compiled:
     """Function of jax as a function of arrays."""
 
-    def __init__(self, function: Callable[..., Any], options: dict[str, Any]):
+    def __init__(self, function: Function, options: dict[str, Any]):
         self._function, self._options = function, dict(options)
         given = (self._options.pop(name, ()) for name in ("static_argnums", "static_argnames"))
         self._static = _static_names(function, *given)
         self._graphs: Recent[tuple[Lowered, Runtime]] = Recent(MOST_KEPT)
 
-    def lower(self, *arguments: Any, **named: Any) -> Lowered:
+    def lower(self, *arguments: object, **named: object) -> Lowered:
         """Compile and return the graph for arguments like these."""
         return self._graph(self._bound(arguments, named))[0]
 
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
+    def __call__(self, *arguments: object, **named: object) -> Any:
         call = self._bound(arguments, named)
         lowered, runtime = self._graph(call)
         inputs = lowered.inputs(*call.arguments, **call.named)
@@ -128,7 +130,7 @@ class Compiled:
         values = [_value(array, like) for array, like in zip(found, avals, strict=True)]
         return jax.tree.unflatten(lowered.exported.out_tree, values)
 
-    def _bound(self, arguments: tuple[Any, ...], named: dict[str, Any]) -> _Call:
+    def _bound(self, arguments: tuple[object, ...], named: dict[str, object]) -> _Call:
         places = (pair for pair in enumerate(arguments) if pair[0] in self._static)
         fixed: dict[int | str, object] = dict(places)
         fixed |= {name: value for name, value in named.items() if name in self._static}
@@ -184,7 +186,7 @@ class CompiledModule:
         self.module, self._options = module, options
         self._functions: Recent[Compiled] = Recent(MOST_KEPT)
 
-    def __call__(self, *arguments: Any, **named: Any) -> Any:
+    def __call__(self, *arguments: object, **named: object) -> Any:
         from flax import nnx
 
         function, state = self._split()
@@ -192,7 +194,7 @@ class CompiledModule:
         nnx.update(self.module, changed)
         return result
 
-    def lower(self, *arguments: Any, **named: Any) -> Lowered:
+    def lower(self, *arguments: object, **named: object) -> Lowered:
         function, state = self._split()
         return function.lower(state, *arguments, **named)
 
@@ -206,7 +208,7 @@ class CompiledModule:
     def _function(self, structure: Any) -> Compiled:
         from flax import nnx
 
-        def call(state: Any, *arguments: Any, **named: Any) -> Any:
+        def call(state: object, *arguments: object, **named: object) -> Any:
             module = nnx.merge(structure, state)
             result = module(*arguments, **named)
             return result, nnx.state(module)
@@ -217,7 +219,7 @@ class CompiledModule:
 # Arrays -------------------------------------------------------------------------------------------
 
 
-def _kind(leaf: Any) -> Hashable:
+def _kind(leaf: object) -> Hashable:
     """Return the part of an argument that the graph depends on; all of it if it is no array."""
     if isinstance(leaf, jax.core.Tracer):
         message = "a compiled function is called while jax traces another one"
@@ -232,7 +234,7 @@ def _wrong(message: str, help_text: str) -> UsageError:
     return usage_error(codes.WRONG_ARGUMENT, message, help_text)
 
 
-def _array(leaf: Any) -> Any:
+def _array(leaf: Any) -> Array:
     """Return an argument's array; a random key gives its key data."""
     if _is_key(leaf):
         return np.asarray(jax.random.key_data(leaf))
@@ -247,7 +249,7 @@ def _value(array: np.ndarray, like: Any) -> Any:
     return jnp.asarray(array.astype(like.dtype))
 
 
-def _is_key(value: Any) -> bool:
+def _is_key(value: object) -> bool:
     dtype = getattr(value, "dtype", None)
     return dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
 

@@ -70,7 +70,7 @@ class _Run:
     def create_buffer(self, op: ttmetal.CreateBufferOp) -> None:
         self.queue.create(op.buffer, described(op))
 
-    def deallocate_buffer(self, op: Any) -> None:
+    def deallocate_buffer(self, op: ttmetal.DeallocateBufferOp) -> None:
         self.queue.deallocate(op.buffer)
 
     def write_buffer(self, op: ttmetal.EnqueueWriteBufferOp) -> None:

@@ -25,6 +25,8 @@ from ttl.semantics.current_engine import CALLS
 from ttl.semantics.dtypes import Array, DType
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from ttl.ttnn.operations.run import Operation
 
 _UNARY = (
@@ -44,10 +46,12 @@ Arrays = Mapping[str, Array]
 class Calls:
     """Calls of ttnn that one call of a pykernel function makes."""
 
-    named: dict[str, Any]  # the function's tensors; results are added
-    results: list[Any] = field(default_factory=list)
+    named: dict[str, object]  # the function's tensors; results are added
+    results: list[object] = field(default_factory=list)
 
-    def __call__(self, op: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
+    def __call__(
+        self, op: Operation, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> object:
         try:
             with made_by(None):
                 result = _result(op, args, kwargs)
@@ -78,7 +82,7 @@ def _result(op: Operation, args: tuple[object, ...], kwargs: dict[str, object]) 
     return _like(first, _computed(op, given, arrays, dtype), dtype)
 
 
-def _bound(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+def _bound(op: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, Any]:
     kwargs = {op.also.get(name, name): value for name, value in kwargs.items()}
     _require_nothing(op, [name for name in kwargs if name not in op.signature.parameters])
     try:
@@ -91,8 +95,9 @@ def _bound(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict
 
 def _like(first: Any, values: Array, dtype: DType) -> Any:
     if isinstance(first, ttnn.Tensor):
-        place: dict[str, Any] = dict(layout=ttnn.TILE_LAYOUT, device=ttnn.open_device(device_id=0))
-        return ttnn.from_numpy(np.ascontiguousarray(values), dtype=dtype, **place)
+        layout, device = ttnn.TILE_LAYOUT, ttnn.open_device(device_id=0)
+        array = np.ascontiguousarray(values)
+        return ttnn.from_numpy(array, dtype=dtype, layout=layout, device=device)
     if not hasattr(first, "detach"):
         return values.astype(first.dtype)
     import torch
@@ -164,7 +169,7 @@ def _require_nothing(op: Operation, options: Iterable[str]) -> None:
 
 def _module(
     name: str, operands: list[Array], attributes: str, shape: tuple[int, ...], dtype: DType
-) -> Any:
+) -> ModuleOp:
     from ttgraph.dialects import make_context
     from ttl.dialects.reading import parse_module
 

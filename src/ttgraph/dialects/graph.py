@@ -84,7 +84,7 @@ class CallOp(DefinedOperation, ABC):
         printer.print_operation_type(self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         start = parser.pos
         names = parser.parse_comma_separated_list(
             parser.Delimiter.PAREN, parser.parse_unresolved_operand
@@ -152,7 +152,7 @@ def dense_values(value: DenseIntOrFPElementsAttr[Any]) -> np.ndarray:
 _KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "bool": (bool,), "float": (float, int)}
 
 
-def _checked_attribute(name: str, kind: str, attribute: Attribute | None) -> Any:
+def _checked_attribute(name: str, kind: str, attribute: Attribute | None) -> object:
     if attribute is None:
         raise ValueError(f"`{name}` is missing")
     value = from_attribute(attribute)
@@ -177,7 +177,7 @@ class MathOp(CallOp, ABC):
     ENTRY: ClassVar[GraphOp]
 
     @classmethod
-    def of(cls, inputs: Sequence[SSAValue], result: Attribute, **attributes: Any) -> Any:
+    def of(cls, inputs: Sequence[SSAValue], result: Attribute, **attributes: object) -> Self:
         return cls.create(
             operands=list(inputs),
             result_types=[result],
@@ -315,7 +315,7 @@ class ControlOp(CallOp, ABC):
     functions = attr_def(ArrayAttr[FlatSymbolRefAttr])
 
     @classmethod
-    def of(cls, inputs: Sequence[SSAValue], types: Sequence[Attribute], names: list[str]) -> Any:
+    def of(cls, inputs: Sequence[SSAValue], types: Sequence[Attribute], names: list[str]) -> Self:
         return cls.create(
             operands=list(inputs),
             result_types=list(types),

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ttgraph.along import ALONG
+from ttgraph.along import ALONG, Numbers
 from ttgraph.graph_ops import REDUCTIONS
 from ttl import ttnn
 from ttl.semantics.dtypes import Array, DType, float32, round_to
@@ -31,7 +31,7 @@ from ttl.ttnn.operations.run import Operation, carrier
 from .fused_steps import fused_step
 from .program import Step, TensorDescription
 
-Function = Callable[..., Any]
+Function = Callable[..., Array]
 Descriptions = Sequence[TensorDescription]
 
 VIEWS = ("reshape", "expand", "permute", "slice")
@@ -45,7 +45,7 @@ class ArrayStep:
     """
 
     function: Function
-    carriers: tuple[np.dtype[Any] | None, ...]
+    carriers: tuple[np.dtype[np.generic] | None, ...]
     broadcasts: bool = False  # inputs need not be expanded to the shape of the result
 
 
@@ -116,7 +116,7 @@ def array_step(step: Step, given: Descriptions, out: TensorDescription) -> Array
     return ArrayStep(_after(meaning, rounded), _carriers(op, given), op.broadcasts)
 
 
-def _quotient(a: Any, b: Any) -> Any:
+def _quotient(a: Numbers, b: Numbers) -> Numbers:
     """Divide integers towards 0; float32 has too few digits for large ones."""
     return (a - np.fmod(a, b)) // b if np.all(b) else np.divide(a, b)
 
@@ -134,7 +134,7 @@ def _convolution(step: Step) -> Function:
     return partial(_CONVOLUTIONS[step.operation], window=window, **options)
 
 
-def _carriers(op: Operation, given: Descriptions) -> tuple[np.dtype[Any], ...]:
+def _carriers(op: Operation, given: Descriptions) -> tuple[np.dtype[np.generic], ...]:
     """Return the type in which each input is computed. `where` keeps the type of its values: its
     condition, which is a float here, must not turn integers into floats.
     """
@@ -161,12 +161,12 @@ def _rounded(dtype: DType, *, is_scalar: bool) -> Function:
     """rule ROUND"""
     carrier = dtype.carrier
 
-    def single(answer: Any) -> Any:
+    def single(answer: Array) -> Array:
         if answer.dtype is carrier:
             return answer
         return answer.astype(carrier)
 
-    def shorter(answer: Any) -> Any:
+    def shorter(answer: Array) -> Array:
         if answer.dtype.kind == "b":  # every type has 0 and 1
             return answer.astype(carrier)
         return round_to(answer, dtype)

@@ -26,7 +26,7 @@ from ttl.semantics.dtypes import BY_DATA_FORMAT, DTYPES, DType, round_to
 from ttl.semantics.tensor_layout import TensorLayout
 
 from .names import signature
-from .schema import SCHEMA_REVISION, VERSION
+from .schema import SCHEMA_REVISION, VERSION, Table
 from .writer import Unwritable, write_binary
 
 _BUFFER_TYPES = {"dram": "DRAM", "l1": "L1", "system_memory": "SystemMemory"}
@@ -62,7 +62,7 @@ class _Program:
         self.references: dict[SSAValue, dict[str, object]] = {}
         self.descriptions: dict[Attribute, dict[str, object]] = {}  # of the types of tensors
 
-    def value(self, mesh: dict[str, int]) -> dict[str, Any]:
+    def value(self, mesh: dict[str, int]) -> Table:
         block = self.function.body.block
         returned = block.last_op
         assert isinstance(returned, func.ReturnOp)
@@ -76,9 +76,9 @@ class _Program:
             and self.function.sym_visibility.data == "private",
         }
 
-    def tensor(self, value: SSAValue) -> dict[str, Any]:
+    def tensor(self, value: SSAValue) -> Table:
         if value not in self.references:
-            reference: dict[str, Any] = {"global_id": next(self.numbers)}
+            reference: Table = {"global_id": next(self.numbers)}
             if isinstance(value.type, TensorType):
                 if value.type not in self.descriptions:
                     self.descriptions[value.type] = _description(value)
@@ -86,7 +86,7 @@ class _Program:
             self.references[value] = reference
         return self.references[value]
 
-    def operation(self, op: Operation) -> dict[str, Any]:
+    def operation(self, op: Operation) -> Table:
         if isinstance(op, MathOp) and op.dialect_name() == "ttnn":
             return {"type": self._math(op)}
         if isinstance(op, ttnn.ConstantOp):
@@ -106,32 +106,31 @@ class _Program:
         help_text = "run the passes from shlo-to-ttir to ttnn-lower-tt-lang-to-generic first"
         raise _not_lowered(message, help_text)
 
-    def _math(self, op: MathOp) -> dict[str, Any]:
+    def _math(self, op: MathOp) -> Table:
         row, values = op.ENTRY, op.values()
         table = row.table
-        operands: list[Any] = [self.tensor(each) for each in op.inputs]
-        if table.operands == ("inputs",):
-            operands = [operands]
+        inputs = [self.tensor(each) for each in op.inputs]
+        operands: list[object] = [inputs] if table.operands == ("inputs",) else [*inputs]
         fields: dict[str, object] = {"type": row.name} if table.kinds else {}
         fields |= zip(table.operands, operands, strict=True)
         fields |= {attribute: values[attribute] for attribute, _ in row.wire_attributes}
         return {table.name: {**fields, "out": self.tensor(op.result)}}
 
-    def _control(self, op: ControlOp) -> dict[str, Any]:
+    def _control(self, op: ControlOp) -> Table:
         return {
             "inputs": [self.tensor(each) for each in op.inputs],
             "outputs": [self.tensor(each) for each in op.outputs],
             "programs": [self.places[name] for name in op.names],
         }
 
-    def _semaphore(self, op: ttnn.CreateGlobalSemaphoreOp) -> dict[str, Any]:
+    def _semaphore(self, op: ttnn.CreateGlobalSemaphoreOp) -> Table:
         return {
             "core_ranges": from_attribute(op.attributes["core_ranges"]),
             "initial_value": from_attribute(op.attributes["initial_value"]),
             "out": self.tensor(op.result),
         }
 
-    def _generic(self, op: ttnn.GenericOp) -> dict[str, Any]:
+    def _generic(self, op: ttnn.GenericOp) -> Table:
         return {
             "io_tensors": [self.tensor(each) for each in op.io_tensors],
             "additional_args": [
@@ -141,7 +140,7 @@ class _Program:
         }
 
 
-def _description(value: SSAValue) -> dict[str, Any]:
+def _description(value: SSAValue) -> Table:
     layout = ttnn.layout_of(value.type)
     if layout is None:
         raise _not_lowered(f"{value.type} has no layout", "run ttnn-layout first")
@@ -174,7 +173,7 @@ def _format(element: str) -> str:
     return _FORMATS[element]
 
 
-def _memory_config(layout: TensorLayout) -> dict[str, Any]:
+def _memory_config(layout: TensorLayout) -> Table:
     config: dict[str, object] = {
         "tensor_memory_layout": layout.memory_layout.title().replace("_", ""),
         "buffer_type": _BUFFER_TYPES[layout.buffer_type],

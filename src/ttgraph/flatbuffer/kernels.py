@@ -37,6 +37,7 @@ from ttl.target import load as load_target
 from .debug import Debug, identifier, name
 from .program import GenericStep, TensorDescription, rectangles
 from .reader import Malformed
+from .schema import Fields
 
 _THREADS = {name: thread for thread, name in CONFIG_TYPES.items()}
 
@@ -81,7 +82,7 @@ def checked_blocks(data_format: str, total: int, page: int, count: int) -> tuple
         raise Malformed(str(error)) from None
 
 
-def _common_cores(program: Mapping[str, Any]) -> list[Rectangle]:
+def _common_cores(program: Fields) -> list[Rectangle]:
     """Return the cores, which all kernels, buffers and semaphores must share."""
     sets = [kernel["core_ranges"] for kernel in program["kernels"]]
     sets += [buffer["core_range"] for buffer in program["cbs"]]
@@ -97,14 +98,14 @@ def _common_cores(program: Mapping[str, Any]) -> list[Rectangle]:
 Argument = tuple[str, Mapping[str, int]]
 
 
-def _arguments(values: Sequence[Mapping[str, Any]]) -> list[Argument]:
+def _arguments(values: Sequence[Fields]) -> list[Argument]:
     """Return (kind, fields) of each KernelArg."""
     if any(value["arg"] is None for value in values):
         raise Malformed("an argument of a kernel without a value")
     return [next(iter(value["arg"].items())) for value in values]
 
 
-def _list(value: Mapping[str, Any] | None) -> Sequence[Any]:
+def _list(value: Fields | None) -> Sequence[Any]:
     return value["args"] if value else ()
 
 
@@ -113,7 +114,7 @@ class _Reader:
 
     def __init__(
         self,
-        program: Mapping[str, Any],
+        program: Fields,
         tensors: Sequence[TensorDescription],
         debug: Debug,
         target: Target,
@@ -157,7 +158,7 @@ class _Reader:
         has_scratch = marked == tensors - 1 and marked > 0 and self.tensors[-1].is_in_l1_rows
         return marked if has_scratch else tensors
 
-    def _kernel(self, value: Mapping[str, Any], position: int, buffers: Sequence[Buffer]) -> Kernel:
+    def _kernel(self, value: Fields, position: int, buffers: Sequence[Buffer]) -> Kernel:
         if value["source_type"] != "SOURCE_CODE":
             raise Malformed("a kernel that is a path, not C++, is not run")
         if value["config"] is None or next(iter(value["config"])) not in _THREADS:
@@ -229,7 +230,7 @@ class _Reader:
         return {index for each in modes for index, mode in each if mode == "UnpackToDestFp32"}
 
 
-def _core_arguments(value: Mapping[str, Any]) -> CoreArguments:
+def _core_arguments(value: Fields) -> CoreArguments:
     words = []
     for kind, fields in _arguments(value["args"]):
         if kind != "KernelArgScalar":
@@ -240,7 +241,7 @@ def _core_arguments(value: Mapping[str, Any]) -> CoreArguments:
     return CoreArguments((value["core_coord"]["x"], value["core_coord"]["y"]), tuple(words))
 
 
-def _buffer(value: Mapping[str, Any], position: int, debug: Debug, wide: Collection[int]) -> Buffer:
+def _buffer(value: Fields, position: int, debug: Debug, wide: Collection[int]) -> Buffer:
     if len(value["formats"]) != 1:
         raise Malformed("a circular buffer with several formats is not known to this runtime")
     (form,) = value["formats"]
@@ -260,7 +261,7 @@ def _buffer(value: Mapping[str, Any], position: int, debug: Debug, wide: Collect
     )
 
 
-def target_of(programs: Sequence[Mapping[str, Any]]) -> Target:
+def target_of(programs: Sequence[Fields]) -> Target:
     """Return the chip of the first kernels that name the chip they were compiled for."""
     operations = [operation for program in programs for operation in program["operations"]]
     named = (Debug(operation["debug_info"]).target for operation in operations)

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from .program import FreeStep, Program, Step, TensorDescription
+from .program import AnyStep, FreeStep, Program, Step, TensorDescription
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +72,11 @@ class _Line:
         _check(one.dtype is other.dtype)
         return replace(one, shape=self.numbers(one.shape, other.shape))
 
-    def step(self, one: Any, other: Any) -> Any:
+    def step(self, one: AnyStep, other: AnyStep) -> AnyStep:
         """rule ALIKE"""
-        _check(type(one) is type(other))
         if isinstance(one, Step):
+            _check(type(other) is Step)
+            assert isinstance(other, Step)
             same = (one.operation, one.inputs, one.output, one.data)
             _check(same == (other.operation, other.inputs, other.output, other.data))
             pairs = zip(one.attributes.items(), other.attributes.items(), strict=True)
@@ -103,7 +104,7 @@ def is_same(one: Program, other: Program) -> bool:
     return found is not None and _sizes(found) == _sizes(one) == _sizes(other)
 
 
-def _sizes(program: Program) -> Any:
+def _sizes(program: Program) -> object:
     shapes = {number: each.shape for number, each in program.tensors.items()}
     steps = [
         {name: _plain(value) for name, value in each.attributes.items()}
@@ -114,5 +115,5 @@ def _sizes(program: Program) -> Any:
     return shapes, steps
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return tuple(value) if isinstance(value, (list, tuple)) else value

@@ -13,7 +13,7 @@ from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from pykernel.dialects import d2m, ttmetal
 from ttgraph.dialects import ttir
@@ -33,10 +33,9 @@ from ..d2m_graph import on_host
 from ..metal_program import described, host_function, modules_of, program_of
 from ..metal_queue import BufferDescription
 from .metal_schema import METAL_BINARY, METAL_FLAGS, METAL_IDENTIFIER
-from .schema import SCHEMA_REVISION, TABLES, VERSION
+from .schema import SCHEMA_REVISION, TABLES, VERSION, Table
 from .writer import write_binary
 
-Value = dict[str, Any]
 NOCS = {ThreadKind.READER: ("RISCV_1", "Noc1"), ThreadKind.WRITER: ("RISCV_0", "Noc0")}
 
 
@@ -63,9 +62,9 @@ def emit_metal(module: ModuleOp) -> bytes:
     return write_binary(value, METAL_BINARY, METAL_IDENTIFIER)
 
 
-def _chip(chip: Chip) -> Value:
+def _chip(chip: Chip) -> Table:
     pairs = {"grid": "grid_size", "coord_translation_offsets": "coord_translation_offsets"}
-    value: Value = {name: {"y": chip[text][0], "x": chip[text][1]} for text, name in pairs.items()}
+    value: Table = {name: {"y": chip[text][0], "x": chip[text][1]} for text, name in pairs.items()}
     numbers = {name: number for name, number in chip.items() if isinstance(number, int)}
     known = {field[0] for field in TABLES["MetalChipDesc"]}
     value |= {name: number for name, number in numbers.items() if name in known}
@@ -77,11 +76,11 @@ class _Program:
 
     def __init__(self) -> None:
         self.numbers = count(1)
-        self.references: dict[SSAValue, Value] = {}
-        self.commands: list[Value] = []
+        self.references: dict[SSAValue, Table] = {}
+        self.commands: list[Table] = []
         self.constants: dict[SSAValue, Array] = {}  # tensors with known elements
 
-    def of_program(self, module: ModuleOp) -> Value:
+    def of_program(self, module: ModuleOp) -> Table:
         """Write one program of kernels; its last argument is its output."""
         function = host_function(modules_of(module))
         arguments: list[SSAValue] = list(function.body.block.args)
@@ -91,7 +90,7 @@ class _Program:
         self._run(module, arguments)
         return self._value(function.sym_name.data, arguments[:-1], arguments[-1:])
 
-    def of_graph(self, module: ModuleOp, main: func.FuncOp) -> Value:
+    def of_graph(self, module: ModuleOp, main: func.FuncOp) -> Table:
         programs = modules_of(module)
         for argument in main.body.block.args:
             self.references[argument] = self._host(argument)
@@ -113,7 +112,7 @@ class _Program:
                 raise _of_host(op)
         return self._value(main.sym_name.data, list(main.body.block.args), results)
 
-    def add(self, command: str, **fields: Any) -> None:
+    def add(self, command: str, **fields: object) -> None:
         self.commands.append({"type": {command: fields}})
 
     def _allocate(self, value: SSAValue, data: bytes | None) -> None:
@@ -124,7 +123,7 @@ class _Program:
         self.constants[value] = array
         self._allocate(value, array.tobytes())
 
-    def _value(self, name: str, inputs: list[SSAValue], outputs: list[SSAValue]) -> Value:
+    def _value(self, name: str, inputs: list[SSAValue], outputs: list[SSAValue]) -> Table:
         references = [[self.references[value] for value in each] for each in (inputs, outputs)]
         self.add("ReturnCommand", results=references[1])
         queue = {"name": "cq", "queue_id": 0, "commands": self.commands}
@@ -137,7 +136,7 @@ class _Program:
             "mesh_shape": {"y": 1, "x": 1},
         }
 
-    def _host(self, value: SSAValue) -> Value:
+    def _host(self, value: SSAValue) -> Table:
         shape, dtype = _of_tensor(value)
         strides = [prod(shape[dim + 1 :]) for dim in range(len(shape))]
         return self._reference(
@@ -146,11 +145,11 @@ class _Program:
         )  # fmt: skip
 
     def _reference(
-        self, address: int, shape: list[int], dtype: DType, element: tuple[int, int], detail: Value,
-        **more: Any,
-    ) -> Value:  # fmt: skip
+        self, address: int, shape: list[int], dtype: DType, element: tuple[int, int], detail: Table,
+        **more: object,
+    ) -> Table:  # fmt: skip
         size = {"y": element[0], "x": element[1]}
-        desc = {"shape": shape, "data_type": dtype.data_format, "element_shape": size}
+        desc: Table = {"shape": shape, "data_type": dtype.data_format, "element_shape": size}
         desc |= {"buffer_detail": detail, **more}
         return {"global_id": next(self.numbers), "address": address, "desc": desc}
 
@@ -172,7 +171,7 @@ class _Program:
         self.references[op.buffer] = self._device(op)
         self.add("CreateBufferCommand", ref=self.references[op.buffer])
 
-    def deallocate_buffer(self, op: Any) -> None:
+    def deallocate_buffer(self, op: ttmetal.DeallocateBufferOp) -> None:
         self.add("DeallocateBufferCommand", ref=self.references[op.buffer])
 
     def write_buffer(self, op: ttmetal.EnqueueWriteBufferOp) -> None:
@@ -186,7 +185,7 @@ class _Program:
     def finish(self, op: Operation) -> None:
         self.add("FinishCommand")
 
-    def _device(self, op: ttmetal.CreateBufferOp) -> Value:
+    def _device(self, op: ttmetal.CreateBufferOp) -> Table:
         found = described(op)
         assert isinstance(op.buffer.type, MemRefType)
         element = (TILE_SIZE, TILE_SIZE) if found.is_tiled else (1, 1)
@@ -217,7 +216,7 @@ class _Program:
             program={"kernels": kernels},
         )
 
-    def _circular(self, buffer: Buffer, cores: list[Value]) -> Value:
+    def _circular(self, buffer: Buffer, cores: list[Table]) -> Table:
         config = {
             "core_range_set": cores,
             "total_size": buffer.total_bytes,
@@ -253,7 +252,7 @@ def _of_tensor(value: SSAValue) -> tuple[tuple[int, ...], DType]:
     return tuple(type.get_shape()), dtype_of_element(type.element_type)
 
 
-def _tensor(value: SSAValue) -> Value:
+def _tensor(value: SSAValue) -> Table:
     shape, dtype = _of_tensor(value)
     desc = {
         "shape": list(shape),
@@ -263,12 +262,12 @@ def _tensor(value: SSAValue) -> Value:
     return {"size": prod(shape) * dtype.element_bytes, "desc": desc}
 
 
-def _cores(grid: GridAttr) -> Value:
+def _cores(grid: GridAttr) -> Table:
     rows, columns = grid.shape
     return {"loc": {"y": 0, "x": 0}, "size": {"y": rows, "x": columns}}
 
 
-def _config(found: BufferDescription, type: MemRefType[Any]) -> Value:
+def _config(found: BufferDescription, type: MemRefType[Attribute]) -> Table:
     """Describe a buffer's memory: tiles in L1 are sharded over cores, all else is interleaved."""
     page = found.dtype.tile_bytes if found.is_tiled else found.shape[-1] * found.dtype.element_bytes
     size = prod(found.shape) // TILE_SIZE**2 * page if found.is_tiled else found.size_bytes
@@ -294,8 +293,8 @@ def _operand(value: SSAValue, name: str) -> Operand:
 
 
 def _kernel(
-    kernel: Kernel, compiled: CompiledOperation, cores: list[Value], op: Operation
-) -> Value:
+    kernel: Kernel, compiled: CompiledOperation, cores: list[Table], op: Operation
+) -> Table:
     if kernel.runtime_args or kernel.uses_pipe_scratch:
         message = f"kernel `{kernel.name}` has arguments of its own on each core"
         raise CompileError(codes.GRAPH_NOT_LOWERED.broken(message).at(span_of(op.location)))
@@ -312,11 +311,11 @@ def _kernel(
     }
 
 
-def _argument(kind: str, number: int) -> Value:
+def _argument(kind: str, number: int) -> Table:
     return {"arg": {f"MetalKernelArg{kind}": {"operand_idx": number}}}
 
 
-def _configuration(kernel: Kernel, compiled: CompiledOperation) -> Value:
+def _configuration(kernel: Kernel, compiled: CompiledOperation) -> Table:
     if kernel.config is None:
         processor, noc = NOCS[kernel.thread]
         return {"MetalNocConfig": {"processor": processor, "noc_index": noc}}

@@ -33,8 +33,8 @@ from ..metal_queue import BufferDescription, Queue, WrongAddress
 from .kernels import check_operation, checked_blocks
 from .metal_schema import METAL_BINARY, METAL_FLAGS, METAL_IDENTIFIER
 from .reader import Malformed, read_binary
+from .schema import Table
 
-Value = dict[str, Any]
 _THREADS = {"RISCV_1": ThreadKind.READER, "RISCV_0": ThreadKind.WRITER}
 _MOST_ELEMENTS = 1 << 32  # of a tensor
 
@@ -63,7 +63,7 @@ class MetalRuntime:
         with reading(file):
             return cls(Path(file).read_bytes(), file)
 
-    def _load(self, value: Value) -> None:
+    def _load(self, value: Table) -> None:
         if not value["programs"]:
             raise Malformed("it has no program")
         self.program = value["programs"][0]
@@ -111,7 +111,7 @@ class MetalRuntime:
         return usage_error(codes.NOT_A_FLATBUFFER, f"{self.file}: {message}", help_text)
 
 
-def _target(system: Value | None) -> Target:
+def _target(system: Table | None) -> Target:
     chips = system["chip_descs"] if system else []
     name = str(chips[0]["arch"]).lower() if chips else TARGETS[0]
     if name not in TARGETS:
@@ -119,13 +119,13 @@ def _target(system: Value | None) -> Target:
     return load_target(name)
 
 
-def _member(value: Value | None) -> tuple[str, Value]:
+def _member(value: Table | None) -> tuple[str, Table]:
     if value is None:
         raise Malformed("something without a value")
     return next(iter(value.items()))
 
 
-def _of(value: Value, *names: str) -> Any:
+def _of(value: Table, *names: str) -> Any:
     for name in names:
         value = value[name]
         if value is None:
@@ -139,12 +139,12 @@ def _dtype(name: str) -> DType:
     return BY_DATA_FORMAT[name]
 
 
-def _described(tensor: Value) -> Described:
+def _described(tensor: Table) -> Described:
     memory = _of(tensor, "desc", "layout", "memory_desc")
     return Described(_shape(tensor["desc"]), _dtype(memory["data_type"]))
 
 
-def _shape(desc: Value) -> Shape:
+def _shape(desc: Table) -> Shape:
     shape = tuple(desc["shape"])
     if any(size < 1 for size in shape) or prod(shape) > _MOST_ELEMENTS:
         raise Malformed(f"a tensor of shape {shape}")
@@ -160,13 +160,13 @@ class _Run:
         self.arrays: dict[int, Array] = {}
         self.results: list[Array] = []
 
-    def host(self, reference: Value) -> Array:
+    def host(self, reference: Table) -> Array:
         number = reference["global_id"]
         if number not in self.arrays:
             raise Malformed(f"tensor {number} of the host is used before it is there")
         return self.arrays[number]
 
-    def allocate(self, fields: Value) -> None:
+    def allocate(self, fields: Table) -> None:
         desc = _of(fields, "dst", "desc")
         shape, storage = _shape(desc), _dtype(desc["data_type"]).storage
         array = np.zeros(shape, storage)
@@ -176,31 +176,31 @@ class _Run:
             array = np.frombuffer(data, storage).reshape(shape).copy()
         self.arrays[fields["dst"]["global_id"]] = array
 
-    def create(self, fields: Value) -> None:
+    def create(self, fields: Table) -> None:
         self.queue.create(_of(fields, "ref")["global_id"], _buffer_of(fields["ref"]))
 
-    def deallocate(self, fields: Value) -> None:
+    def deallocate(self, fields: Table) -> None:
         self.queue.deallocate(_of(fields, "ref")["global_id"])
 
-    def write(self, fields: Value) -> None:
+    def write(self, fields: Table) -> None:
         self.queue.write(self.host(_of(fields, "src")), _of(fields, "dst")["global_id"])
 
-    def read(self, fields: Value) -> None:
+    def read(self, fields: Table) -> None:
         self.queue.read(_of(fields, "src")["global_id"], self.host(_of(fields, "dst")))
 
-    def enqueue(self, fields: Value) -> None:
+    def enqueue(self, fields: Table) -> None:
         members = [_member(each) for each in fields["arg_refs"]]
         keys = [ref["global_id"] for kind, ref in members if kind == "MetalBufferRef"]
         self.queue.run(self.programs[self.number], keys)
 
-    def give_back(self, fields: Value) -> None:
+    def give_back(self, fields: Table) -> None:
         self.results = [self.host(each) for each in fields["results"]]
 
-    def nothing(self, fields: Value) -> None:
+    def nothing(self, fields: Table) -> None:
         """Ignore the command: enqueued work is already done, and programs have the semaphores."""
 
 
-_COMMANDS: dict[str, Callable[[_Run, Value], None]] = {
+_COMMANDS: dict[str, Callable[[_Run, Table], None]] = {
     "HostAllocCommand": _Run.allocate,
     "ReturnCommand": _Run.give_back,
     "EnqueueProgramCommand": _Run.enqueue,
@@ -213,7 +213,7 @@ _COMMANDS: dict[str, Callable[[_Run, Value], None]] = {
 }
 
 
-def _buffer_of(reference: Value) -> BufferDescription:
+def _buffer_of(reference: Table) -> BufferDescription:
     desc = _of(reference, "desc")
     kind, detail = _member(desc["buffer_detail"])
     if kind != "MetalDeviceBuffer":
@@ -235,7 +235,7 @@ def _buffer_of(reference: Value) -> BufferDescription:
 class _Reader:
     """Reads the program of one command."""
 
-    def __init__(self, fields: Value, target: Target):
+    def __init__(self, fields: Table, target: Target):
         self.fields, self.target = fields, target
         members = [_member(each) for each in fields["arg_refs"]]
         self.semaphores = tuple(
@@ -271,7 +271,7 @@ class _Reader:
         any_tensor = Operand("", (TILE_SIZE, TILE_SIZE), "float32", "TILE")
         check_operation(self.operation((any_tensor,) * self.tensors), [self.cores], self.target)
 
-    def _buffer(self, value: Value) -> Buffer:
+    def _buffer(self, value: Table) -> Buffer:
         desc = _of(value, "buffer_ref", "desc")
         _, detail = _member(desc["buffer_detail"])
         config = _of(detail, "circular_buffer_config")
@@ -290,7 +290,7 @@ class _Reader:
                 return list(config["unpack_to_dest_mode"])
         return []
 
-    def _kernel(self, value: Value) -> Kernel:
+    def _kernel(self, value: Table) -> Kernel:
         _, source = _member(value["kernel"])
         kind, config = _member(value["type"])
         arguments = _of(value, "args")
@@ -312,7 +312,7 @@ class _Reader:
             config=ComputeConfig(**flags) if compute else None,
         )
 
-    def _check_compile_time(self, given: Sequence[Value], thread: ThreadKind) -> None:
+    def _check_compile_time(self, given: Sequence[Table], thread: ThreadKind) -> None:
         """Check the artifact's convention: all buffers, then the accessors of all tensors."""
         wanted = [("MetalKernelArgCBPort", n) for n in range(len(self.buffers))]
         if thread is not ThreadKind.COMPUTE:

@@ -30,7 +30,7 @@ from .program import ControlStep, FreeStep, GenericStep, Program, Step, TensorDe
 RECORDER = 0  # the slot of the recorder that a run passes to its kernels
 MOST_KEPT_BYTES = 1 << 28  # of values computed when the program is bound
 
-Function = Callable[..., Any]
+Function = Callable[..., Array]
 # Functions of arrays for steps that only the embedded ttnn can compute, and for kernels.
 OfTensors = Callable[[Step, Sequence[TensorDescription], TensorDescription], Function]
 OfKernels = Callable[[int, GenericStep], Function]
@@ -50,7 +50,7 @@ class Plan:
     """`constants` has an entry for each slot. Threads can run one plan at the same time."""
 
     inputs: tuple[int, ...]  # a slot of each input of the program
-    outputs: tuple[tuple[int, np.dtype[Any]], ...]
+    outputs: tuple[tuple[int, np.dtype[np.generic]], ...]
     steps: tuple[Bound, ...]
     constants: tuple[object, ...]
 
@@ -206,7 +206,7 @@ class _Binding:
         return slots
 
     def _carried(
-        self, slot: int, described: TensorDescription, carrier: np.dtype[Any] | None = None
+        self, slot: int, described: TensorDescription, carrier: np.dtype[np.generic] | None = None
     ) -> int:
         """rule CARRIER: return the slot with the elements in a type to compute in."""
         own, wanted = described.dtype.carrier, carrier or described.dtype.carrier
@@ -262,7 +262,7 @@ def _hashable(attributes: Mapping[str, object]) -> Hashable:
     )
 
 
-def _in_use(binding: _Binding, outputs: tuple[tuple[int, np.dtype[Any]], ...]) -> Plan:
+def _in_use(binding: _Binding, outputs: tuple[tuple[int, np.dtype[np.generic]], ...]) -> Plan:
     """rule LIFE"""
     used = {slot for slot, _ in outputs} | {RECORDER}
     steps: list[Bound] = []

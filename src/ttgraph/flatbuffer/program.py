@@ -24,6 +24,7 @@ from ttl.ttnn.sharding import check_memory_config, padded_shape
 
 from .names import read_names
 from .reader import Malformed
+from .schema import Fields
 
 MAX_RANK = 12
 _ROWS = {op.table.name: op for op in GRAPH_OPS.values() if not op.table.kinds}
@@ -56,7 +57,7 @@ class Step:
     operation: str
     inputs: tuple[int, ...]
     output: int
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Fields = field(default_factory=dict)
     data: bytes = b""
 
 
@@ -66,7 +67,7 @@ class GenericStep:
 
     tensors: tuple[int, ...]
     semaphores: tuple[int, ...]
-    program: Mapping[str, Any]
+    program: Fields
     debug: str
 
 
@@ -116,9 +117,7 @@ class Program:
         return [self.tensors[each] for each in ids]
 
 
-def read_program(
-    value: Mapping[str, Any], grid: Grid, memory_bytes: int, source: str = ""
-) -> Program:
+def read_program(value: Fields, grid: Grid, memory_bytes: int, source: str = "") -> Program:
     """Read and check a Program of the schema, for a chip with these cores and this much memory."""
     mesh = value["mesh_shape"] or {"y": 1, "x": 1}
     if (mesh["y"], mesh["x"]) != (1, 1):
@@ -141,7 +140,7 @@ class _ProgramReader:
         self.tensors: dict[int, TensorDescription] = {}
         self.known: dict[int, Any] = {}  # the raw description, by id
 
-    def tensor(self, value: Mapping[str, Any] | None) -> int:
+    def tensor(self, value: Fields | None) -> int:
         """Return a TensorRef's id; all references to it must have the same description."""
         if value is None or value["desc"] is None:
             raise Malformed("a tensor is missing, or its description")
@@ -153,7 +152,7 @@ class _ProgramReader:
             raise Malformed(f"tensor {number} has two descriptions")
         return number
 
-    def step(self, operation: Mapping[str, Any], position: int) -> AnyStep:
+    def step(self, operation: Fields, position: int) -> AnyStep:
         try:
             if operation["type"] is None:
                 raise Malformed("it has no type")
@@ -162,7 +161,7 @@ class _ProgramReader:
         except (Malformed, ValueError) as error:
             raise Malformed(f"operation {position}: {error}") from None
 
-    def _step(self, table: str, fields: Mapping[str, Any], debug: str) -> AnyStep:
+    def _step(self, table: str, fields: Fields, debug: str) -> AnyStep:
         if table == "DeallocateOp":
             return FreeStep(self.tensor(fields["in"]))
         if table == "GenericOp":
@@ -198,7 +197,7 @@ class _ProgramReader:
             raise Malformed(f"a constant has {len(data)} bytes, not {wanted}")
         return Step("constant", (), output, data=data)
 
-    def _generic(self, fields: Mapping[str, Any], debug: str) -> GenericStep:
+    def _generic(self, fields: Fields, debug: str) -> GenericStep:
         program = fields["program"]
         if program is None or "ProgramDescriptor" not in program:
             raise Malformed("a generic operation without a program for one device")
@@ -210,7 +209,7 @@ class _ProgramReader:
         )
 
 
-def _semaphore(value: Mapping[str, Any] | None) -> int:
+def _semaphore(value: Fields | None) -> int:
     if value is None:
         raise Malformed("a semaphore is missing")
     number: int = value["global_id"]
@@ -220,7 +219,7 @@ def _semaphore(value: Mapping[str, Any] | None) -> int:
 # Tensors ------------------------------------------------------------------------------------------
 
 
-def _description(value: Mapping[str, Any], grid: Grid) -> TensorDescription:
+def _description(value: Fields, grid: Grid) -> TensorDescription:
     shape = tuple(value["shape"])
     if len(shape) > MAX_RANK or any(size < 0 for size in shape):
         raise Malformed(f"{shape} is no shape of a tensor")
@@ -245,7 +244,7 @@ def _layout(tile: Mapping[str, int] | None) -> Layout:
     raise Malformed(f"tiles of {sides[0]}x{sides[1]} are not known here")
 
 
-def _config(memory: Mapping[str, Any], shape: Shape, layout: Layout, grid: Grid) -> MemoryConfig:
+def _config(memory: Fields, shape: Shape, layout: Layout, grid: Grid) -> MemoryConfig:
     """Read a memory configuration; any error in it is reported as a malformed file."""
     given = memory["memory_config"]
     if given is None:
@@ -263,7 +262,7 @@ def _config(memory: Mapping[str, Any], shape: Shape, layout: Layout, grid: Grid)
     return config
 
 
-def _shard_spec(value: Mapping[str, Any]) -> ShardSpec:
+def _shard_spec(value: Fields) -> ShardSpec:
     orientation = {"RowMajor": ShardOrientation.ROW_MAJOR, "ColMajor": ShardOrientation.COL_MAJOR}
     cores = CoreRangeSet([CoreRange(*corners) for corners in rectangles(value["core_range_set"])])
     return ShardSpec(cores, tuple(value["shape"]), orientation[value["orientation"]])
@@ -272,7 +271,7 @@ def _shard_spec(value: Mapping[str, Any]) -> ShardSpec:
 MOST_CORES = 64  # along one side of any chip, and more rectangles than a program needs
 
 
-def rectangles(value: Mapping[str, Any] | None) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+def rectangles(value: Fields | None) -> list[tuple[tuple[int, int], tuple[int, int]]]:
     """Return the corners of a CoreRangeSet."""
     found = []
     given = value["core_ranges"] if value else ()

@@ -11,16 +11,24 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from .schema import ENUMS, IDENTIFIER, SCALARS, STRUCTS, UNIONS, is_inline, slots, struct_layout
+from .schema import (
+    ENUMS,
+    IDENTIFIER,
+    SCALARS,
+    STRUCTS,
+    UNIONS,
+    Table,
+    is_inline,
+    slots,
+    struct_layout,
+)
 
 
 class Malformed(ValueError):
     """The bytes are invalid; the text reports what is wrong."""
 
 
-def read_binary(
-    data: bytes, root: str = "TTNNBinary", identifier: bytes = IDENTIFIER
-) -> dict[str, Any]:
+def read_binary(data: bytes, root: str = "TTNNBinary", identifier: bytes = IDENTIFIER) -> Table:
     """Read the TTNNBinary in a file; raise Malformed if there is none."""
     if len(data) < 8:
         raise Malformed(f"the file has only {len(data)} bytes")
@@ -52,7 +60,7 @@ class _Reader:
         """Return the position that the offset at `position` points to."""
         return position + int(self.number("uint", position))
 
-    def table(self, name: str, position: int) -> dict[str, Any]:
+    def table(self, name: str, position: int) -> Table:
         if (name, position) in self.tables:
             found, size = self.tables[name, position]
             self.size += size
@@ -65,7 +73,7 @@ class _Reader:
             raise Malformed("its tables refer to each other too often")
         return found
 
-    def _table(self, name: str, position: int) -> dict[str, Any]:
+    def _table(self, name: str, position: int) -> Table:
         vtable = position - int(self.number("int", position))
         length = int(self.number("ushort", vtable))
         if length < 4 or length % 2:
@@ -82,7 +90,9 @@ class _Reader:
             for field, type, default, slot in slots(name)
         }
 
-    def _field(self, type: str, place: int | None, next_place: int | None, default: object) -> Any:
+    def _field(
+        self, type: str, place: int | None, next_place: int | None, default: str | int
+    ) -> Any:
         """Read a field; a missing one gives its default, None, "" or an empty list."""
         if type in UNIONS:
             return self._union(type, place, next_place)
@@ -132,14 +142,14 @@ class _Reader:
             return [self._inline(element, place) for place in places]
         return [self.table(element, self.follow(place)) for place in places]
 
-    def _union(self, type: str, tag: int | None, value: int | None) -> dict[str, Any] | None:
+    def _union(self, type: str, tag: int | None, value: int | None) -> Table | None:
         number = 0 if tag is None else int(self.number("ubyte", tag))
         if number == 0 or value is None:
             return None
         member = _name(type, number)
         return {member: self.table(member, self.follow(value))}
 
-    def _unions(self, type: str, tags: int | None, values: int | None) -> list[dict[str, Any]]:
+    def _unions(self, type: str, tags: int | None, values: int | None) -> list[Table]:
         if tags is None or values is None:
             return []
         numbers = self._vector("ubyte", self.follow(tags))
@@ -153,7 +163,7 @@ class _Reader:
         ]
 
 
-def _missing(type: str, default: Any) -> Any:
+def _missing(type: str, default: str | int) -> object:
     if type in ENUMS:
         return default if isinstance(default, str) else _name(type, default)
     if type in SCALARS:

@@ -11,11 +11,16 @@ ours, with tags from OWN_TAGS on, which tt-mlir does not use.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
+from typing import Any, TypeAlias
 
 from ttgraph.graph_ops import GRAPH_OPS, GraphOp
 
 from .metal_schema import METAL_SCHEMA
+
+Table: TypeAlias = dict[str, Any]  # the values of a table by field name
+Fields: TypeAlias = Mapping[str, Any]  # a table that is only read
 
 IDENTIFIER = b"TTNN"
 SCHEMA_REVISION = "tt-mlir 19c86fca4"  # the tags of unions change between its commits

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from .program import AnyStep, ControlStep, FreeStep, GenericStep, Program, SemaphoreStep, Step
+from .schema import Table
 
 
-def graph_values(program: Program) -> dict[str, Any]:
+def graph_values(program: Program) -> Table:
     """Return the calls in order, and the tensors that they use, by id."""
     calls = [_call(each) for each in program.steps if not isinstance(each, FreeStep)]
     tensors = {
@@ -27,7 +26,7 @@ def _named(program: Program, names: tuple[str, ...], ids: tuple[int, ...]) -> li
     return list(zip(ids, program.named(names, ids), strict=True))
 
 
-def _call(step: AnyStep) -> dict[str, Any]:
+def _call(step: AnyStep) -> Table:
     if isinstance(step, Step):
         return {"name": step.operation, "uses": step.inputs, "gives": [step.output]}
     if isinstance(step, GenericStep):  # only its kernels know which tensors it writes

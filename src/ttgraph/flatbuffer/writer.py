@@ -8,16 +8,14 @@ from typing import Any
 
 import flatbuffers
 
-from .schema import ENUMS, IDENTIFIER, STRUCTS, UNIONS, is_inline, slots, struct_layout
+from .schema import ENUMS, IDENTIFIER, STRUCTS, UNIONS, Table, is_inline, slots, struct_layout
 
 
 class Unwritable(ValueError):
     """A value does not fit the schema; the text reports which."""
 
 
-def write_binary(
-    value: dict[str, Any], root: str = "TTNNBinary", identifier: bytes = IDENTIFIER
-) -> bytes:
+def write_binary(value: Table, root: str = "TTNNBinary", identifier: bytes = IDENTIFIER) -> bytes:
     """Return the bytes of a TTNNBinary. Equal values give equal bytes. Raises Unwritable."""
     writer = _Writer()
     place = writer.table(root, value)
@@ -44,7 +42,7 @@ class _Writer:
             "double": self.builder.PrependFloat64,
         }
 
-    def table(self, name: str, value: dict[str, Any]) -> int:
+    def table(self, name: str, value: Table) -> int:
         if not isinstance(value, dict):
             raise Unwritable(f"{value!r} is no {name}")
         if name == "TensorRef" and value["global_id"] in self.references:
@@ -132,7 +130,7 @@ class _Writer:
         vector: int = self.builder.EndVector()
         return vector
 
-    def _struct(self, name: str, value: dict[str, Any]) -> None:
+    def _struct(self, name: str, value: Table) -> None:
         """Write a struct's fields, last first, with the padding between them."""
         fields, size, alignment = struct_layout(name)
         if not isinstance(value, dict) or value.keys() != {field for field, _, _ in fields}:
@@ -163,7 +161,7 @@ class _Writer:
             raise Unwritable(f"{number!r} is no {base}: {error}") from None
 
 
-def _member(union: str, value: Any) -> tuple[str, dict[str, Any]]:
+def _member(union: str, value: Any) -> tuple[str, Table]:
     """Return the only key of the value, and the value under it."""
     if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in UNIONS[union]:
         raise Unwritable(f"{value!r} is no member of {union}")

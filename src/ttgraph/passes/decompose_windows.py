@@ -197,7 +197,7 @@ def _overhang(call: Call, size: int, window: tuple[int, int, int]) -> int:
 
 
 def _pool_with_places(graph: Graph, call: Call) -> list[SSAValue]:
-    """Return the largest elements, and the first index of each in its image, row * width + column."""
+    """Return the largest elements, and the first index of each: row * width + column."""
     image = _image(graph, call)
     width, (high, wide) = shape_of(image)[2], _window(call)
     top, bottom, left, right = edges(call.values["padding"])

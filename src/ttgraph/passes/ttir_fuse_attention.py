@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from ttgraph.along import Numbers
 from ttgraph.dialects.graph import MathOp, element_of, shape_of
 from ttl.semantics.types import TILE_SIZE
 
@@ -138,7 +138,7 @@ def _fewer_heads(graph: Graph, value: SSAValue) -> SSAValue:
     return source if is_repeated and shape_of(source) == (batch, heads, *rest) else value
 
 
-def _is_causal(mask: Any, rows: tuple[int, ...]) -> bool:
+def _is_causal(mask: Numbers, rows: tuple[int, ...]) -> bool:
     """rule CAUSAL"""
     wanted = np.where(np.tri(*rows, dtype=np.bool_), 0, -np.inf)
     hidden = np.where(mask <= np.finfo(np.float32).min, -np.inf, mask)

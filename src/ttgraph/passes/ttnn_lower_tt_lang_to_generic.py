@@ -14,13 +14,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from math import prod
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import SSAValue
 
 from ttgraph.dialects import ttnn
 from ttgraph.dialects.graph import to_attribute
+from ttgraph.flatbuffer.schema import Table
 from ttl.artifact import CONFIG_TYPES, Artifact, Buffer, Kernel, names_of, parse, read_artifact
 from ttl.diagnostics import CompileError, codes
 from ttl.passes.module_pass import Maker, cannot_compile, replace_by
@@ -113,7 +113,7 @@ def _global_semaphore(op: ttnn.TTLangOp, artifact: Artifact) -> SSAValue:
 # The program, in the words of the flatbuffer ------------------------------------------------------
 
 
-def _program(artifact: Artifact, operands: int, tensors: int) -> dict[str, Any]:
+def _program(artifact: Artifact, operands: int, tensors: int) -> Table:
     extra = [_argument("BufferAddressOfTensor", tensor_idx=i) for i in range(operands, tensors)]
     extra += [
         _argument("GlobalSemaphore", global_semaphore_index=tensors + i)
@@ -135,9 +135,7 @@ def _program(artifact: Artifact, operands: int, tensors: int) -> dict[str, Any]:
     }
 
 
-def _kernel(
-    kernel: Kernel, artifact: Artifact, operands: int, extra: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _kernel(kernel: Kernel, artifact: Artifact, operands: int, extra: list[Table]) -> Table:
     buffers = artifact.operation.buffers
     arguments = [_argument("CBBufferIndex", buffer_index=each.index) for each in buffers]
     if kernel.uses_tensor_accessors:
@@ -160,7 +158,7 @@ def _kernel(
     }
 
 
-def _config(kernel: Kernel, buffers: Sequence[Buffer]) -> dict[str, Any]:
+def _config(kernel: Kernel, buffers: Sequence[Buffer]) -> Table:
     if kernel.config is None:
         return {}
     wide = {buffer.index for buffer in buffers if buffer.unpack_to_dest_fp32}
@@ -170,11 +168,11 @@ def _config(kernel: Kernel, buffers: Sequence[Buffer]) -> dict[str, Any]:
     return {**asdict(kernel.config), "unpack_to_dest_modes": modes if wide else []}
 
 
-def _argument(kind: str, **fields: int) -> dict[str, Any]:
+def _argument(kind: str, **fields: int) -> Table:
     return {"arg": {f"KernelArg{kind}": fields}}
 
 
-def _buffer(buffer: Buffer, artifact: Artifact) -> dict[str, Any]:
+def _buffer(buffer: Buffer, artifact: Artifact) -> Table:
     form = {"buffer_index": buffer.index, "dtype": buffer.data_format}
     return {
         "total_size": buffer.total_bytes,
@@ -187,7 +185,7 @@ def _corner(core: tuple[int, int]) -> dict[str, int]:
     return {"x": core[0], "y": core[1]}
 
 
-def _core_ranges(artifact: Artifact) -> dict[str, Any]:
+def _core_ranges(artifact: Artifact) -> Table:
     return {
         "core_ranges": [
             {"start_coord": _corner(first), "end_coord": _corner(last)}

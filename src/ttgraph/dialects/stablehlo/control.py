@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import (
@@ -36,7 +36,7 @@ class ReturnOp(PlainOp):
             print_type(printer, self, *(value.type for value in self.operands))
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         first = parser.parse_optional_unresolved_operand()
         if first is None:
             return cls.create()
@@ -58,7 +58,7 @@ class OptimizationBarrierOp(DefinedOperation):
         print_type(printer, self, *(value.type for value in self.operands))
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         return read_op(cls, parser, parse_names(parser), of_types=lambda types: (types, types))
 
 
@@ -89,7 +89,7 @@ class WhileOp(DefinedOperation):
         printer.print_region(self.body, print_entry_block_args=False)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         def pair() -> Any:
             argument = parser.parse_argument(expect_type=False)
             parser.parse_punctuation("=")

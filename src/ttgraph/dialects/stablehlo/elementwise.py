@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Self, TypeVar
 
 from xdsl.dialects.builtin import I1, ComplexType, IntegerType, StringAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
@@ -128,7 +128,7 @@ class CompareOp(DefinedOperation):
         print_signature(printer, self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         direction = parser.parse_identifier()
         parser.parse_punctuation(",")
         lhs = parser.parse_unresolved_operand()
@@ -165,7 +165,7 @@ class SelectOp(DefinedOperation):
         print_type(printer, self, self.pred.type, self.result.type)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         def of_types(types: list[Attribute]) -> tuple[list[Attribute], list[Attribute]]:
             return [*types, *types[1:]], types[1:]
 

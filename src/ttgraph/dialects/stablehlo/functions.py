@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from typing import Any
+from typing import Self
 
 from xdsl.dialects.builtin import IntegerType, Signedness, StringAttr, TensorType, i1
 from xdsl.ir import SSAValue
@@ -109,7 +109,7 @@ class RngBitGeneratorOp(DefinedOperation):
         print_signature(printer, self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         names = parse_names(parser)
         parse_word(parser, "algorithm")
         return read_op(cls, parser, names, {"rng_algorithm": StringAttr(parser.parse_identifier())})

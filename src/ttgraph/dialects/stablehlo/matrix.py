@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from math import prod
-from typing import Any, cast
+from typing import Any, Self, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -28,6 +28,7 @@ from .elementwise import BINARY
 from .regions import RegionReduceOp, reduced
 from .text import (
     Dims,
+    Tensor,
     dims,
     ints,
     parse_dims,
@@ -125,7 +126,7 @@ class DotGeneralOp(DefinedOperation):
         rhs: SSAValue,
         batching: tuple[Sequence[int], Sequence[int]],
         contracting: tuple[Sequence[int], Sequence[int]],
-        result: TensorType[Any],
+        result: Tensor,
     ) -> DotGeneralOp:
         properties: dict[str, Attribute] = {}
         for (_, left, right), pair in zip(_DOT_DIMS, (batching, contracting), strict=True):
@@ -154,7 +155,7 @@ class DotGeneralOp(DefinedOperation):
         print_signature(printer, self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         names = parse_names(parser)
         properties: dict[str, Attribute] = {
             name: dims(()) for _, left, right in _DOT_DIMS for name in (left, right)
@@ -240,7 +241,7 @@ class ReduceOp(DefinedOperation):
         init: SSAValue,
         reducer: str,
         dimensions: Sequence[int],
-        result: TensorType[Any],
+        result: Tensor,
     ) -> ReduceOp:
         return cls.create(
             operands=[input, init],
@@ -258,7 +259,7 @@ class ReduceOp(DefinedOperation):
         print_signature(printer, self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> ReduceOp | RegionReduceOp:  # type: ignore[override]
         pairs = [_parse_pair(parser)]
         while parser.parse_optional_punctuation(",") is not None:
             pairs.append(_parse_pair(parser))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 from xdsl.dialects.builtin import I64, DenseArrayBase, TensorType
 from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def
@@ -86,7 +86,7 @@ class ReverseOp(DefinedOperation):
         print_type(printer, self, self.result.type)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         names = parse_names(parser)
         parse_word(parser, "dims")
         return read_op(cls, parser, names, {"dimensions": dims(parse_dims(parser))})
@@ -114,7 +114,7 @@ class DynamicSliceOp(DefinedOperation):
         print_signature(printer, self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         names = parse_names(parser)
         parse_word(parser, "sizes")
         return read_op(cls, parser, names, {"slice_sizes": dims(parse_dims(parser))})

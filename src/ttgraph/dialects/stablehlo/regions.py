@@ -26,7 +26,7 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
@@ -35,6 +35,8 @@ from ttl.dialects.building import DefinedOperation
 from .control import ReturnOp
 from .elementwise import BinaryOp
 from .text import dims, ints, parse_dims, parse_numbers, printed_lists, shape_of
+
+OperandPair = tuple[UnresolvedOperand, UnresolvedOperand]
 
 
 def reducer_of(region: Region) -> str | None:
@@ -69,7 +71,7 @@ class RegionReduceOp(DefinedOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     @classmethod
-    def parse_rest(cls, parser: Parser, pairs: list[Any]) -> RegionReduceOp:
+    def parse_rest(cls, parser: Parser, pairs: list[OperandPair]) -> RegionReduceOp:
         """Parse the text from `across` on."""
         parser.parse_keyword("across")
         parser.parse_keyword("dimensions")
@@ -117,7 +119,7 @@ class RegionReduceOp(DefinedOperation):
         printer.print_region(self.body, print_entry_block_args=False)
 
 
-def _argument(parser: Parser) -> Any:
+def _argument(parser: Parser) -> Parser.Argument:
     argument = parser.parse_argument()
     parser.parse_optional_location()
     return argument
@@ -227,8 +229,8 @@ class WindowOp(DefinedOperation):
         return _pairs(self.padding, len(self.sizes))
 
     def numbers(self, name: str) -> tuple[int, ...]:
-        given: Any = self.properties.get(name)
-        return (1,) * len(self.sizes) if given is None else ints(given)
+        given = self.properties.get(name)
+        return ints(given) if isinstance(given, DenseArrayBase) else (1,) * len(self.sizes)
 
 
 class ReduceWindowOp(WindowOp):

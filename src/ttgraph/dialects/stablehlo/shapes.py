@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Data, SSAValue
@@ -73,7 +73,7 @@ class TransposeOp(DimsOp):
     PROPERTY: ClassVar[str] = "permutation"
 
     @property
-    def row_attributes(self) -> dict[str, Any]:
+    def row_attributes(self) -> dict[str, object]:
         return {"permutation": list(self.dims)}
 
 
@@ -83,7 +83,7 @@ class ReshapeOp(PlainOp, RowOp):
     result = result_def(TensorType)
 
     @property
-    def row_attributes(self) -> dict[str, Any]:
+    def row_attributes(self) -> dict[str, object]:
         return {"shape": list(shape_of(self.result))}
 
 
@@ -102,7 +102,7 @@ class ConcatenateOp(DimOp):
         print_signature(printer, self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         names = parse_names(parser)
         parse_word(parser, "dim")
         return read_op(cls, parser, names, {"dimension": IntegerAttr(parser.parse_integer(), i64)})
@@ -119,7 +119,7 @@ class SliceOp(RowOp):
     result = result_def(TensorType)
 
     @property
-    def row_attributes(self) -> dict[str, Any]:
+    def row_attributes(self) -> dict[str, object]:
         lists = (self.start_indices, self.limit_indices, self.strides)
         return dict(zip(("begins", "ends", "step"), map(list, map(ints, lists)), strict=True))
 
@@ -137,7 +137,7 @@ class SliceOp(RowOp):
         print_signature(printer, self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         names = [parser.parse_unresolved_operand()]
 
         def one() -> tuple[int, int, int]:
@@ -252,5 +252,5 @@ class IotaOp(DimOp):
     PROPERTY: ClassVar[str] = "iota_dimension"
 
     @property
-    def row_attributes(self) -> dict[str, Any]:
+    def row_attributes(self) -> dict[str, object]:
         return {"shape": list(shape_of(self.result)), "dim": self.dim}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC
-from typing import Any
+from typing import Self
 
 from xdsl.dialects.builtin import StringAttr, SymbolNameConstraint, TensorType
 from xdsl.ir import Data, Dialect
@@ -64,7 +64,7 @@ class MeshOp(DefinedOperation):
         printer.print_op_attributes(self.attributes)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         name = parser.parse_symbol_name()
         parser.parse_punctuation("=")
         axes = ShardingAttr(parser._parse_dialect_symbol_body())
@@ -89,7 +89,7 @@ class ShardingConstraintOp(DefinedOperation):
         print_type(printer, self, self.result.type)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         names = [parser.parse_unresolved_operand()]
         sharding = ShardingAttr(parser._parse_dialect_symbol_body())
         return read_op(cls, parser, names, {"sharding": sharding})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -27,7 +27,12 @@ from ttl.dialects.building import DefinedOperation
 from ttl.dialects.definitions import element_of as element_of
 from ttl.dialects.definitions import shape_of as shape_of
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 Dims = DenseArrayBase[IntegerType]
+Tensor: TypeAlias = TensorType[Attribute]
+Op = TypeVar("Op", bound=DefinedOperation)
 SIGNATURE = "attr-dict `:` functional-type(operands, results)"  # in assembly formats
 
 
@@ -39,7 +44,7 @@ def ints(values: Dims) -> tuple[int, ...]:
     return tuple(int(value) for value in values.get_values())
 
 
-def tensor_type(value: SSAValue) -> TensorType[Any]:
+def tensor_type(value: SSAValue) -> Tensor:
     assert isinstance(value.type, TensorType)
     return value.type
 
@@ -71,17 +76,17 @@ def parse_dims(parser: AttrParser) -> tuple[int, ...]:
     return tuple(parser.parse_comma_separated_list(square, parser.parse_integer))
 
 
-def printed_lists(numbers: Any) -> list[str]:
+def printed_lists(numbers: DataclassInstance) -> list[str]:
     """Print the lists of dimension numbers that are not empty, as `offset_dims = [1]`."""
     lists = {field.name: getattr(numbers, field.name) for field in fields(numbers)}
     return [f"{name} = {list(found)}" for name, found in lists.items()
             if found and isinstance(found, tuple)]  # fmt: skip
 
 
-def parse_numbers(parser: AttrParser, kind: type[Any], what: str) -> dict[str, Any]:
+def parse_numbers(parser: AttrParser, kind: type[DataclassInstance], what: str) -> dict[str, Any]:
     """Parse `<offset_dims = [1], ..., index_vector_dim = 1>`: the fields of `kind`."""
     names = {field.name for field in fields(kind)}
-    found: dict[str, Any] = {}
+    found: dict[str, int | tuple[int, ...]] = {}
 
     def part() -> None:
         name = parser.parse_identifier()
@@ -142,13 +147,13 @@ def parse_signature(
 
 
 def read_op(
-    cls: type[DefinedOperation],
+    cls: type[Op],
     parser: Parser,
     names: Sequence[UnresolvedOperand],
     properties: Mapping[str, Attribute] | None = None,
     of_types: OfTypes | None = None,
     written: Sequence[str] = (),
-) -> Any:
+) -> Op:
     """Parse an operation's attributes and types, the rest of its text, and make it.
 
     `written` are properties that the text has among the attributes.
@@ -191,7 +196,7 @@ class PlainOp(DefinedOperation, ABC):
             print_signature(printer, self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         return read_op(cls, parser, parse_names(parser))
 
 
@@ -201,7 +206,7 @@ class RowOp(DefinedOperation, ABC):
     traits = traits_def(Pure())
 
     @property
-    def row_attributes(self) -> dict[str, Any]:
+    def row_attributes(self) -> dict[str, object]:
         """Return the row's attributes."""
         return {}
 
@@ -223,7 +228,7 @@ class DimOp(RowOp, ABC):
     PROPERTY: ClassVar[str]
 
     @classmethod
-    def of(cls, operands: Sequence[SSAValue], dim: int, result: TensorType[Any]) -> Any:
+    def of(cls, operands: Sequence[SSAValue], dim: int, result: Tensor) -> Self:
         properties = {cls.PROPERTY: IntegerAttr(dim, i64)}
         return cls.create(operands=operands, result_types=[result], properties=properties)
 
@@ -232,7 +237,7 @@ class DimOp(RowOp, ABC):
         return cast(IntegerAttr, self.properties[self.PROPERTY]).value.data
 
     @property
-    def row_attributes(self) -> dict[str, Any]:
+    def row_attributes(self) -> dict[str, object]:
         return {"dim": self.dim}
 
 
@@ -244,7 +249,7 @@ class DimsOp(RowOp, ABC):
     PROPERTY: ClassVar[str]
 
     @classmethod
-    def of(cls, operand: SSAValue, values: Sequence[int], result: TensorType[Any]) -> Any:
+    def of(cls, operand: SSAValue, values: Sequence[int], result: Tensor) -> Self:
         properties = {cls.PROPERTY: dims(values)}
         return cls.create(operands=[operand], result_types=[result], properties=properties)
 
