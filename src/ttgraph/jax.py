@@ -85,7 +85,7 @@ class _Call:
     fixed: dict[int | str, object]
 
     def with_fixed(self, function: Function) -> Function:
-        def call(*arguments: object, **named: object) -> Any:
+        def call(*arguments: object, **named: object) -> object:
             values = list(arguments)
             for place in sorted(each for each in self.fixed if isinstance(each, int)):
                 values.insert(place, self.fixed[place])
@@ -95,7 +95,9 @@ class _Call:
         return call if self.fixed else function
 
 
-def _static_names(function: Function, places: Any, names: Any) -> frozenset[int | str]:
+def _static_names(
+    function: Function, places: int | Sequence[int], names: str | Sequence[str]
+) -> frozenset[int | str]:
     """Return the position and the name of each static argument, as far as they are known."""
     found: set[int | str] = {places} if isinstance(places, int) else set(places)
     found |= {names} if isinstance(names, str) else set(names)
@@ -208,7 +210,7 @@ class CompiledModule:
     def _function(self, structure: Any) -> Compiled:
         from flax import nnx
 
-        def call(state: object, *arguments: object, **named: object) -> Any:
+        def call(state: object, *arguments: object, **named: object) -> object:
             module = nnx.merge(structure, state)
             result = module(*arguments, **named)
             return result, nnx.state(module)

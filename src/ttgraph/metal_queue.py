@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ttl import host, ttnn
 from ttl.artifact import CompiledOperation, Operand
@@ -57,7 +56,7 @@ class Queue:
 
     def __init__(self) -> None:
         self.described: dict[Hashable, BufferDescription] = {}  # of existing buffers
-        self.tensors: dict[Hashable, Any] = {}  # their known contents
+        self.tensors: dict[Hashable, ttnn.Tensor] = {}  # their known contents
 
     def create(self, key: Hashable, description: BufferDescription) -> None:
         """rule LIVE"""
@@ -100,14 +99,14 @@ class Queue:
             raise WrongAddress("a buffer is used that was not created, or deallocated before")
         return self.described[key]
 
-    def _tensor(self, key: Hashable) -> Any:
+    def _tensor(self, key: Hashable) -> ttnn.Tensor:
         if key not in self.tensors:  # its contents are unknown
             shape = self._known(key).shape
             self.tensors[key] = self._made(key, lambda **how: ttnn.empty(shape, **how))
         self._known(key)
         return self.tensors[key]
 
-    def _made(self, key: Hashable, make: Callable[..., object]) -> Any:
+    def _made(self, key: Hashable, make: Callable[..., ttnn.Tensor]) -> ttnn.Tensor:
         described = self._known(key)
         device = ttnn.open_device(device_id=0)
         layout = ttnn.TILE_LAYOUT if described.is_tiled else ttnn.ROW_MAJOR_LAYOUT

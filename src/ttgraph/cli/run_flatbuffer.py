@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -21,6 +20,7 @@ from ttl.cli.arrays import (
 from ttl.cli.program import add_isolate_argument, add_warning_arguments, warning_variables
 from ttl.cli.traces import emptied
 from ttl.config import Config, process_variables
+from ttl.semantics.dtypes import Array
 
 DESCRIPTION = (
     "Run the first program of a .ttnn file on this machine. The C++ in it is compiled and run with "
@@ -81,7 +81,7 @@ def _show(program: Program) -> None:
             print(f"{kind:6} {name}  {tuple(tensor.shape)} {tensor.dtype.spelling}")
 
 
-def _given(file: str, program: Program) -> list[Any]:
+def _given(file: str, program: Program) -> list[Array]:
     arrays = read_archive(file)
     counted = [f"arr_{position}" for position in range(len(program.inputs))]
     names = program.named(program.input_names, program.inputs)
@@ -92,7 +92,7 @@ def _given(file: str, program: Program) -> list[Any]:
     raise not_arrays(f"{file} has {', '.join(arrays) or 'no array'}, and not {wanted}")
 
 
-def random_inputs(program: Program, seed: int) -> list[Any]:
+def random_inputs(program: Program, seed: int) -> list[Array]:
     generator = np.random.default_rng(seed)
     described = program.described(program.inputs)
     return [random_array(tensor.shape, tensor.dtype, generator) for tensor in described]

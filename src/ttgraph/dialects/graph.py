@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -47,7 +47,8 @@ from ttl.dialects.definitions import define_operation
 from ttl.dialects.definitions import element_of as element_of
 from ttl.dialects.definitions import shape_of as shape_of
 
-Tensor = TensorType[Any]
+Tensor: TypeAlias = TensorType[Any]
+Dense: TypeAlias = DenseIntOrFPElementsAttr[Any]
 _NONE: Mapping[str, Attribute] = {}
 
 
@@ -142,7 +143,7 @@ def from_attribute(attribute: Attribute) -> Any:
     raise TypeError(f"{attribute} is no plain value")
 
 
-def dense_values(value: DenseIntOrFPElementsAttr[Any]) -> np.ndarray:
+def dense_values(value: Dense) -> np.ndarray:
     """Return the elements; a splat is broadcast, so it is stored once."""
     found = np.asarray(value.get_values())
     shape = value.get_shape()

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType
 from xdsl.ir import (
@@ -128,7 +127,7 @@ class GenericOp(DefinedOperation):
         cls,
         tensors: Sequence[SSAValue],
         additional: Sequence[SSAValue],
-        program: dict[str, Any],
+        program: Mapping[str, object],
         debug: str,
     ) -> GenericOp:
         attributes = {"program": to_attribute(program)}

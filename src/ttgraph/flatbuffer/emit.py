@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
     FixedBitwidthType,
     IntegerType,
     ModuleOp,
@@ -20,9 +19,9 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ttgraph.dialects import ttnn
-from ttgraph.dialects.graph import ControlOp, MathOp, from_attribute, shape_of
+from ttgraph.dialects.graph import ControlOp, Dense, MathOp, from_attribute, shape_of
 from ttl.diagnostics import CompileError, codes
-from ttl.semantics.dtypes import BY_DATA_FORMAT, DTYPES, DType, round_to
+from ttl.semantics.dtypes import BY_DATA_FORMAT, DTYPES, Array, DType, round_to
 from ttl.semantics.tensor_layout import TensorLayout
 
 from .names import signature
@@ -206,17 +205,18 @@ def _constant_bytes(op: ttnn.ConstantOp) -> bytes:
     return rounded.astype(dtype.storage).tobytes()
 
 
-def _elements(value: DenseIntOrFPElementsAttr[Any]) -> Any:
+def _elements(value: Dense) -> Array:
     element = value.get_element_type()
     if element == i1:
-        return np.asarray(value.get_values()) != 0
+        truths: Array = np.asarray(value.get_values()) != 0
+        return truths
     kind = _storage(element)
     if kind is None:
         return np.asarray(value.get_values())
     return np.frombuffer(value.data.data, kind)
 
 
-def _storage(element: Any) -> Any:
+def _storage(element: Attribute) -> np.dtype[np.generic] | None:
     if isinstance(element, IntegerType):
         width = element.width.data
         sign = "u" if element.signedness.data is Signedness.UNSIGNED else "i"

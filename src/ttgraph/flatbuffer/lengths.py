@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from .program import AnyStep, FreeStep, Program, Step, TensorDescription
 
@@ -40,6 +40,9 @@ class Family:
         }
         steps = tuple(line.step(*pair) for pair in zip(one.steps, other.steps, strict=True))
         return replace(one, tensors=tensors, steps=steps)
+
+
+Attribute: TypeAlias = tuple[str, Any]  # of a step
 
 
 class _NotAlike(Exception):
@@ -84,7 +87,7 @@ class _Line:
         _check(isinstance(one, FreeStep) and one == other)  # rule REST
         return one
 
-    def _attribute(self, one: tuple[str, Any], other: tuple[str, Any]) -> tuple[str, Any]:
+    def _attribute(self, one: Attribute, other: Attribute) -> Attribute:
         (name, value), (others_name, others_value) = one, other
         _check(name == others_name)
         if isinstance(value, (list, tuple)):

@@ -30,7 +30,7 @@ from .program import ControlStep, FreeStep, GenericStep, Program, Step, TensorDe
 RECORDER = 0  # the slot of the recorder that a run passes to its kernels
 MOST_KEPT_BYTES = 1 << 28  # of values computed when the program is bound
 
-Function = Callable[..., Array]
+Function = Callable[..., Any]
 # Functions of arrays for steps that only the embedded ttnn can compute, and for kernels.
 OfTensors = Callable[[Step, Sequence[TensorDescription], TensorDescription], Function]
 OfKernels = Callable[[int, GenericStep], Function]

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
 
 from ttgraph.graph_ops import GRAPH_OPS
 from ttl.diagnostics import TTLError
@@ -138,7 +137,7 @@ class _ProgramReader:
     def __init__(self, grid: Grid):
         self.grid = grid
         self.tensors: dict[int, TensorDescription] = {}
-        self.known: dict[int, Any] = {}  # the raw description, by id
+        self.known: dict[int, object] = {}  # the raw description, by id
 
     def tensor(self, value: Fields | None) -> int:
         """Return a TensorRef's id; all references to it must have the same description."""

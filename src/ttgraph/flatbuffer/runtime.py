@@ -133,7 +133,7 @@ class Runtime:
             for each in self.programs[program].described(step.tensors)
         ]
         for operation in self._kernels[program, position]:
-            own: list[Any] = [tensor.storage for tensor in tensors[: len(operation.operands)]]
+            own = [tensor.storage for tensor in tensors[: len(operation.operands)]]
             yield operation, record(operation, own, cache_dir=self._cache_dir)
 
     def _run(
@@ -157,7 +157,7 @@ class Runtime:
             partial(self._of_control, program),
         )
 
-    def _of_control(self, program: int, step: ControlStep) -> Callable[..., Any]:
+    def _of_control(self, program: int, step: ControlStep) -> Callable[..., list[Array]]:
         """Make the function of a loop or a branch, which runs the plans of other programs."""
         given = self.programs[program].described(step.inputs)
         wanted = self.programs[program].described(step.outputs)
@@ -186,7 +186,9 @@ class Runtime:
             values = [*body.run(values, recorder), *values[count:]]
         return values[:count]
 
-    def _of_kernels(self, program: int, position: int, step: GenericStep) -> Callable[..., Any]:
+    def _of_kernels(
+        self, program: int, position: int, step: GenericStep
+    ) -> Callable[..., list[Array]]:
         operations = self._kernels[program, position]
         described = self.programs[program].described(step.tensors)
         device = Device(0, self._target)
@@ -208,7 +210,7 @@ class Runtime:
         from ttl.driver import PROCESS_DRIVER
         from ttl.host import launch
 
-        storages: list[Any] = [tensor.storage for tensor in tensors]
+        storages = [tensor.storage for tensor in tensors]
         for operation in operations:
             own = storages[: len(operation.operands)]  # scratch memory is the executor's
             config = Config.current()
@@ -301,7 +303,7 @@ def _name(program: Program, position: int) -> str:
     return f"input {f'`{own}`' if own else position} of `{program.name}`"
 
 
-def _converted(value: Any, described: TensorDescription, name: str) -> Array:
+def _converted(value: object, described: TensorDescription, name: str) -> Array:
     """Return the elements of a tensor made from the value."""
     is_torch = type(value).__module__.partition(".")[0] == "torch"
     make = ttnn.from_torch if is_torch else ttnn.from_numpy
@@ -315,7 +317,7 @@ def _converted(value: Any, described: TensorDescription, name: str) -> Array:
     return tensor.storage.logical
 
 
-def _check_range(value: Any, described: TensorDescription, name: str) -> None:
+def _check_range(value: object, described: TensorDescription, name: str) -> None:
     """Check that values fit: lowering made 64 bits 32, so large numbers must not wrap around, and
     fractions must not become whole numbers.
     """

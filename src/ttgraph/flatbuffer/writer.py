@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import copysign
 from typing import Any
 
@@ -42,7 +42,7 @@ class _Writer:
             "double": self.builder.PrependFloat64,
         }
 
-    def table(self, name: str, value: Table) -> int:
+    def table(self, name: str, value: object) -> int:
         if not isinstance(value, dict):
             raise Unwritable(f"{value!r} is no {name}")
         if name == "TensorRef" and value["global_id"] in self.references:
@@ -69,7 +69,7 @@ class _Writer:
         return offset
 
     def _slot(
-        self, type: str, slot: int, value: Any, default: object, offsets: tuple[int, ...]
+        self, type: str, slot: int, value: Any, default: str | int, offsets: tuple[int, ...]
     ) -> None:
         builder = self.builder
         if type in UNIONS:
@@ -89,7 +89,7 @@ class _Writer:
                 self._prepend(type, number)
                 builder.Slot(slot)
 
-    def _elsewhere(self, type: str, value: Any) -> tuple[int, ...]:
+    def _elsewhere(self, type: str, value: object) -> tuple[int, ...]:
         """Write a value that is not inline and return its offsets: two for a vector of unions."""
         if type == "string":
             if not isinstance(value, str):
@@ -112,7 +112,7 @@ class _Writer:
             return (self._vector(element, value),)
         return (self._offsets([self._elsewhere(element, item)[0] for item in value]),)
 
-    def _vector(self, element: str, values: Any) -> int:
+    def _vector(self, element: str, values: Sequence[Any]) -> int:
         _, size, alignment = struct_layout(element)
         self.builder.StartVector(size, len(values), alignment)
         for value in reversed(values):
@@ -146,14 +146,14 @@ class _Writer:
                 self._prepend(type, value[field])
             end = position
 
-    def _number(self, type: str, value: Any) -> Any:
+    def _number(self, type: str, value: object) -> object:
         if type not in ENUMS or not isinstance(value, str):
             return value
         if value not in ENUMS[type][1]:
             raise Unwritable(f"there is no {type} `{value}`")
         return ENUMS[type][1][value]
 
-    def _prepend(self, type: str, number: Any) -> None:
+    def _prepend(self, type: str, number: object) -> None:
         base = ENUMS[type][0] if type in ENUMS else type
         try:
             self.prepends[base](number)
@@ -161,7 +161,7 @@ class _Writer:
             raise Unwritable(f"{number!r} is no {base}: {error}") from None
 
 
-def _member(union: str, value: Any) -> tuple[str, Table]:
+def _member(union: str, value: object) -> tuple[str, Table]:
     """Return the only key of the value, and the value under it."""
     if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in UNIONS[union]:
         raise Unwritable(f"{value!r} is no member of {union}")

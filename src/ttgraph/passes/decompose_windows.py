@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf, prod
-from typing import Any
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
@@ -59,7 +58,7 @@ def _as_given(graph: Graph, call: Call, image: SSAValue) -> SSAValue:
 
 def _convolution(graph: Graph, call: Call) -> SSAValue:
     values, name = call.values, call.name
-    attributes: dict[str, Any] = {
+    attributes: dict[str, object] = {
         "stride": list(two("stride", values["stride"])),
         "padding": list(edges(values["padding"])),
         "dilation": list(two("dilation", values["dilation"])),
@@ -85,7 +84,7 @@ def _convolution_1d(graph: Graph, call: Call) -> SSAValue:
     batch, length, channels = (shape_of(call.first)[dim] for dim in _order(call))
     image = graph.permute(call.first, _order(call))
     before, after = two("padding", values["padding"])
-    attributes: dict[str, Any] = {
+    attributes: dict[str, object] = {
         "stride": [1, *several("stride", values["stride"], 1)],
         "padding": [0, 0, before, after],
         "dilation": [1, *several("dilation", values["dilation"], 1)],
@@ -105,7 +104,7 @@ def _convolution_3d(graph: Graph, call: Call) -> SSAValue:
     stride = several("stride", values["stride"], 3)
     around = several("padding", values["padding"], 3)
     volume = _bordered(graph, graph.permute(call.first, _order(call)), around, values)
-    attributes: dict[str, Any] = {
+    attributes: dict[str, object] = {
         "stride": list(stride[1:]), "padding": [0, 0, 0, 0], "dilation": [1, 1],
         "groups": values["groups"],
     }  # fmt: skip
@@ -131,7 +130,7 @@ def _slices(graph: Graph, volume: SSAValue, depth: int, deep: int, stride: int) 
 
 
 def _bordered(
-    graph: Graph, volume: SSAValue, around: Sequence[int], values: dict[str, Any]
+    graph: Graph, volume: SSAValue, around: Sequence[int], values: Mapping[str, object]
 ) -> SSAValue:
     mode = values["padding_mode"]
     if mode not in ("zeros", "replicate"):

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partialmethod
 from math import inf, prod
-from typing import Any
 
 from xdsl.dialects.builtin import TensorType, i1, i32
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -36,7 +35,9 @@ class Graph:
     def __init__(self, maker: Maker):
         self.maker = maker
 
-    def add(self, name: str, inputs: list[SSAValue], type: Tensor, **attributes: Any) -> SSAValue:
+    def add(
+        self, name: str, inputs: list[SSAValue], type: Tensor, **attributes: object
+    ) -> SSAValue:
         return self.maker.value(ttir.MATH[name].of(inputs, type, **attributes))
 
     def by_table(self, name: str, inputs: list[SSAValue], **attributes: object) -> SSAValue:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -79,7 +78,7 @@ def replace_each(module: ModuleOp, fused: Callable[[Graph, MathOp], SSAValue | N
 
 def merge_equal(block: Block) -> bool:
     """Merge equal operations; return whether there were any."""
-    known: dict[Any, Operation] = {}
+    known: dict[Hashable, Operation] = {}
     changed = False
     for op in list(block.ops):
         if not op.results or not is_side_effect_free(op) or op.regions:

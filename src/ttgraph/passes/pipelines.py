@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -112,7 +111,8 @@ def find_passes(name: str) -> tuple[str, ...]:
 
 
 def make_passes(
-    names: tuple[str, ...], options: Mapping[str, tuple[Any, ...]] | None = None
+    names: tuple[str, ...],
+    options: Mapping[str, tuple[str | int | bool | float, ...]] | None = None,
 ) -> list[ModulePass]:
     """Make a pipeline's passes; options go to the passes that have them. ValueError for others.
 

@@ -6,12 +6,12 @@ Gathers and scatters along a dimension, and cumulative sums and products.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
 from ttgraph.dialects import stablehlo
 from ttgraph.dialects.stablehlo import shape_of
+from ttgraph.dialects.stablehlo.text import tensor_type
 from ttgraph.graph_shapes import REDUCES
 
 from .graph_maker import Graph
@@ -49,7 +49,7 @@ def _scatter(graph: Graph, op: stablehlo.ScatterOp) -> SSAValue:
     name = {"second": "replace"}.get(str(reducer), str(reducer))
     if dim is None or name not in REDUCES or not stablehlo.has_checked_indices(op):
         return scatter(graph, op)
-    type: Any = op.result.type
+    type = tensor_type(op.result)
     inputs = [op.input, op.scatter_indices, op.updates]
     return graph.add("scatter", inputs, type, dim=dim, reduce=REDUCES.index(name))
 
@@ -90,7 +90,7 @@ def _reduce_window(graph: Graph, op: stablehlo.ReduceWindowOp) -> SSAValue:
     return graph.add(_RUNNING[reducer], [value], op.outputs[0].type, dim=dim)
 
 
-CONVERTERS: dict[type[Operation], Callable[..., Any]] = {
+CONVERTERS: dict[type[Operation], Callable[..., SSAValue]] = {
     stablehlo.GatherOp: _gather,
     stablehlo.ScatterOp: _scatter,
     stablehlo.ReduceWindowOp: _reduce_window,

@@ -26,10 +26,10 @@ from xdsl.dialects.builtin import (
     f32,
     i1,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ttgraph.dialects import stablehlo, ttir
-from ttgraph.dialects.graph import as_text
+from ttgraph.dialects.graph import Tensor, as_text
 from ttgraph.dialects.stablehlo import element_of, ints, shape_of, tensor_type
 from ttgraph.graph_ops import BY_STABLEHLO
 from ttl.diagnostics import CompileError, codes
@@ -108,7 +108,7 @@ class _Conversion:
         self.function.function_type = FunctionType.from_lists(inputs, [v.type for v in values])
 
 
-def _element(value: SSAValue) -> Any:
+def _element(value: SSAValue) -> Attribute | None:
     return value.type.get_element_type() if isinstance(value.type, TensorType) else None
 
 
@@ -171,13 +171,13 @@ def _convert_type(graph: Graph, op: stablehlo.ConvertOp) -> SSAValue:
         zero = graph.full(0, tensor_like(op.operand, ()))
         return graph.add("ne", [op.operand, zero], op.result.type)
     value, element = op.operand, element_of(op.result)
-    is_short = isinstance(element, IntegerType) and element.width.data in (8, 16)
-    if is_short and isinstance(element_of(value), AnyFloat):
+    is_float = isinstance(element_of(value), AnyFloat)
+    if is_float and isinstance(element, IntegerType) and element.width.data in (8, 16):
         value = _saturated(graph, value, element)
     return graph.add("typecast", [value], op.result.type)
 
 
-def _saturated(graph: Graph, value: SSAValue, element: Any) -> SSAValue:
+def _saturated(graph: Graph, value: SSAValue, element: IntegerType) -> SSAValue:
     """Saturate numbers that do not fit, and turn NaN into zero, like XLA."""
     type = TensorType(f32, shape_of(value))
     value = value if value.type == type else graph.add("typecast", [value], type)
@@ -335,13 +335,14 @@ def _frontend_attributes(op: stablehlo.CustomCallOp) -> dict[str, Any]:
     return {**{name: found[name] for name in _REQUIRED}, "shard_spec": spec}
 
 
-def _result_types(op: stablehlo.CustomCallOp) -> list[Any]:
-    types: list[object] = [result.type for result in op.outputs]
+def _result_types(op: stablehlo.CustomCallOp) -> list[Tensor]:
+    types: list[Attribute] = [result.type for result in op.outputs]
     if len(types) == 1 and isinstance(types[0], TupleType):
         types = list(types[0].types)
-    if not all(isinstance(type, TensorType) for type in types):
+    tensors = [type for type in types if isinstance(type, TensorType)]
+    if len(tensors) != len(types):
         raise _wrong_call(op, "its results are not tensors")
-    return types
+    return tensors
 
 
 def _wrong_call(op: Operation, problem: str) -> CompileError:

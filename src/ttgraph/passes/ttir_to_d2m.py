@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
@@ -38,7 +37,7 @@ from pykernel.passes.d2m_generic_generate_datamovement import acquire, read_bloc
 from pykernel.passes.d2m_grid_selection import most_cores
 from pykernel.passes.marks import D2M_MARK
 from ttgraph.dialects import ttir
-from ttgraph.dialects.graph import MathOp, shape_of
+from ttgraph.dialects.graph import MathOp, Tensor, shape_of
 from ttl.diagnostics import codes
 from ttl.dialects.metal import MetalLayoutAttr
 from ttl.dialects.ttcore import TileType, tensor_of
@@ -107,7 +106,7 @@ class _Plan:
 
     op: MathOp
     name: str  # in the table of blocks
-    types: tuple[TensorType[Any], ...]  # of inputs and result
+    types: tuple[Tensor, ...]  # of inputs and result
     parts: tuple[_Part, ...]  # of inputs and result
     dtype: DType
     dims: Shape = ()  # reduced dimensions
@@ -137,13 +136,13 @@ class _Plan:
     def grid(self) -> Shape:
         return self.parts[-1].grid
 
-    def device_type(self, position: int, is_view: bool = False) -> TensorType[Any]:
+    def device_type(self, position: int, is_view: bool = False) -> Tensor:
         part = self.parts[position]
         shape = part.layout.device_shape(part.grid)
         view = f"map({len(shape)})" if is_view else ""
         return TensorType(TileType.of(self.dtype), shape, MetalLayoutAttr.of(part.layout, view))
 
-    def block_type(self, position: int) -> TensorType[Any]:
+    def block_type(self, position: int) -> Tensor:
         part = self.parts[position]
         return tensor_of(part.layout.shard_shape(part.grid), self.dtype)
 
@@ -262,7 +261,7 @@ def _function(plan: _Plan, name: str) -> func.FuncOp:
 
 
 def _layout(
-    make: Maker, kind: type[Operation], value: SSAValue, room: Any, result: Any
+    make: Maker, kind: type[Operation], value: SSAValue, room: Attribute, result: Attribute
 ) -> SSAValue:
     return make.new(kind, [value, make.new(d2m.EmptyOp, (), room)], result)
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ttgraph.dialects import ttir
-from ttgraph.dialects.graph import MathOp, shape_of
+from ttgraph.dialects.graph import MathOp, Tensor, shape_of
 from ttl.diagnostics import CompileError, codes
 from ttl.dialects.building import around
 from ttl.dialects.foreign.kept import KeptOp
@@ -39,7 +38,7 @@ from .decompose_quantized import refuse_quantized, store_quantized, store_result
 from .graph_maker import Graph
 from .mesh_devices import unroll_meshes
 
-_RULES: dict[str, Callable[[Graph, Call], Any]] = {
+_RULES: dict[str, Callable[[Graph, Call], SSAValue | list[SSAValue]]] = {
     **decompose_elementwise.RULES,
     **decompose_shapes.RULES,
     **decompose_products.RULES,
@@ -158,7 +157,7 @@ def _decomposed(graph: Graph, call: Call) -> list[SSAValue]:
     ]
 
 
-def _of_type(graph: Graph, value: SSAValue, type: TensorType[Any]) -> SSAValue:
+def _of_type(graph: Graph, value: SSAValue, type: Tensor) -> SSAValue:
     if shape_of(value) != tuple(type.get_shape()):
         raise ValueError(f"it gives the shape {shape_of(value)}, and not {type}")
     return graph.cast(value, type.element_type)

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
@@ -35,6 +34,7 @@ from xdsl.rewriter import Rewriter
 
 from ttgraph.dialects import ttir
 from ttgraph.dialects.graph import ControlOp, Tensor, shape_of
+from ttgraph.dialects.stablehlo.text import tensor_type
 from ttgraph.dialects.ttnn import layout_of, with_layout
 from ttl.diagnostics import CompileError, codes
 from ttl.passes.module_pass import Maker, cannot_compile, set_function_type, terminator
@@ -67,7 +67,7 @@ def _lay_out(function: func.FuncOp) -> None:
 
 def _place_argument(argument: SSAValue, origin: Operation, is_own: bool) -> None:
     """rule CALLER, rule OWN"""
-    type: Any = argument.type
+    type = tensor_type(argument)
     given = layout_of(type)
     own = with_layout(_supported(type, origin), given or _layout(type, origin, is_tiled=is_own))
     argument = _with_type(argument, own)
@@ -87,7 +87,7 @@ def _place(op: Operation) -> None:
     if is_call:  # rule OWN
         _bring(op, is_tiled=True)
     for result in list(op.results):
-        type: Any = result.type
+        type = tensor_type(result)
         if any(result.uses):
             _check_numbers(op, type)
         layout = _layout(type, op, is_tiled=is_call or not _stays_in_rows(result))
@@ -110,7 +110,7 @@ def _is_weight(use: Use) -> bool:
 
 def _stays_in_rows(value: SSAValue) -> bool:
     """rule ROWS"""
-    shape: Any = shape_of(value)
+    shape = shape_of(value)
     if isinstance(value.owner, ttir.TTLangOp) or any(
         isinstance(use.operation, ttir.TTLangOp) for use in value.uses
     ):
@@ -127,17 +127,17 @@ def _bring(op: Operation, *, is_tiled: bool) -> None:
     for position, value in enumerate(op.operands):
         layout = layout_of(value.type)
         if layout is not None and layout.is_tiled != is_tiled:
-            wanted = _layout(value.type, op, is_tiled=is_tiled)
+            wanted = _layout(tensor_type(value), op, is_tiled=is_tiled)
             op.operands[position] = Maker.before(op).value(_to_layout(value, wanted))
 
 
 def _to_layout(value: SSAValue, layout: TensorLayout) -> Operation:
-    type: Any = value.type
+    type = tensor_type(value)
     made: Operation = ttir.MATH["to_layout"].of([value], with_layout(type, layout))
     return made
 
 
-def _layout(type: Any, origin: Operation, *, is_tiled: bool) -> TensorLayout:
+def _layout(type: Tensor, origin: Operation, *, is_tiled: bool) -> TensorLayout:
     element = str(_supported(type, origin).element_type)
     return interleaved(tuple(type.get_shape()), element, is_tiled=is_tiled)
 

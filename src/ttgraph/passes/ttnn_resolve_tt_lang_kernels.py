@@ -16,7 +16,7 @@ from ttgraph.dialects.graph import shape_of
 from ttl.diagnostics import CompileError, TTLError, codes
 from ttl.passes.module_pass import cannot_compile
 
-Resolver = Callable[..., Any]
+Resolver = Callable[..., object]
 
 
 def apply(

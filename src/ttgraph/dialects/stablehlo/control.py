@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Self
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import (
@@ -13,7 +13,7 @@ from xdsl.irdl import (
     var_region_def,
     var_result_def,
 )
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
@@ -90,7 +90,7 @@ class WhileOp(DefinedOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> Self:
-        def pair() -> Any:
+        def pair() -> tuple[Parser.UnresolvedArgument, UnresolvedOperand]:
             argument = parser.parse_argument(expect_type=False)
             parser.parse_punctuation("=")
             return argument, parser.parse_unresolved_operand()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from math import prod
-from typing import Any, Self, cast
+from typing import Self, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -22,6 +22,7 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ttgraph.dialects.graph import Dense
 from ttl.dialects.building import DefinedOperation
 
 from .elementwise import BINARY
@@ -42,7 +43,7 @@ from .text import (
 )
 
 
-def _parse_dense(parser: Parser) -> DenseIntOrFPElementsAttr[Any]:
+def _parse_dense(parser: Parser) -> Dense:
     """Parse `dense<...> : type`. xDSL's own parser takes a float's bits, 0xFF80, for its value."""
     start = parser.pos
     value = parser.parse_attribute()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 from xdsl.dialects.builtin import I64, DenseArrayBase, TensorType
+from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -143,7 +144,7 @@ class DynamicUpdateSliceOp(PlainOp):
 
 
 def _check_starts(
-    op: DefinedOperation, starts: Any, given: Sequence[int], part: Sequence[int]
+    op: DefinedOperation, starts: Sequence[SSAValue], given: Sequence[int], part: Sequence[int]
 ) -> None:
     if len(starts) != len(given) or len(part) != len(given):
         raise VerifyException(f"{op.name} has a start and a size for each dimension")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.dialects.builtin import (
     BoolAttr,
@@ -30,6 +29,7 @@ from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
+from ttgraph.dialects.graph import Dense
 from ttl.dialects.building import DefinedOperation
 
 from .control import ReturnOp
@@ -200,7 +200,7 @@ class ScatterOp(DefinedOperation):
 Pairs = list[tuple[int, int]]
 
 
-def _pairs(given: DenseIntOrFPElementsAttr[Any] | None, rank: int) -> Pairs:
+def _pairs(given: Dense | None, rank: int) -> Pairs:
     if given is None:
         return [(0, 0)] * rank
     values = [int(each) for each in given.get_values()]
