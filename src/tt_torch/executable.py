@@ -14,7 +14,7 @@ from torch import Tensor, fx
 
 from ttgraph.flatbuffer import Runtime, compile_module, run_traced
 from ttgraph.flatbuffer.program import Program
-from ttgraph.flatbuffer.wide import with_64_bits
+from ttgraph.flatbuffer.wide import widen_program
 from ttl.config import Config
 from ttl.dialects import print_module
 from ttl.loading.recent import Recent
@@ -65,7 +65,7 @@ def _has_only_64_bits(graph: fx.GraphModule) -> bool:
 
 def _runtime(module: Any, config: Config, is_wide: bool) -> Runtime:
     made = Runtime(compile_module(module), cache_dir=config.cache_dir)
-    program = with_64_bits(made.programs[0]) if is_wide else None
+    program = widen_program(made.programs[0]) if is_wide else None
     return made if program is None else made.with_program(program)
 
 

@@ -21,7 +21,7 @@ Numbers: TypeAlias = NDArray[Any]
 
 def argsort(x: Numbers, dim: int, descending: bool) -> Numbers:
     """Return the positions of the elements in sorted order."""
-    x = _comparable(x)
+    x = _widen(x)
     if not descending:
         return np.argsort(x, dim, kind="stable")
     backwards = np.argsort(np.flip(x, dim), dim, kind="stable")
@@ -31,7 +31,7 @@ def argsort(x: Numbers, dim: int, descending: bool) -> Numbers:
 
 def gather(x: Numbers, index: Numbers, dim: int) -> Numbers:
     beside = x[tuple(slice(None if d == dim else n) for d, n in enumerate(index.shape))]
-    return np.take_along_axis(beside, _checked(index, x.shape[dim]), dim)
+    return np.take_along_axis(beside, _check_index(index, x.shape[dim]), dim)
 
 
 _UFUNCS: dict[str, np.ufunc] = {
@@ -41,9 +41,9 @@ _UFUNCS: dict[str, np.ufunc] = {
 
 def scatter(x: Numbers, index: Numbers, source: Numbers, dim: int, reduce: int) -> Numbers:
     """Write `source` at `index`; if two go to one place, the last stays, or `reduce` joins all."""
-    found = _comparable(x).copy()
+    found = _widen(x).copy()
     beside = found[tuple(slice(None if d == dim else n) for d, n in enumerate(index.shape))]
-    index = _checked(index, x.shape[dim])
+    index = _check_index(index, x.shape[dim])
     if REDUCES[reduce] == "replace":
         np.put_along_axis(beside, index, source.astype(found.dtype), dim)
         return found
@@ -54,23 +54,23 @@ def scatter(x: Numbers, index: Numbers, source: Numbers, dim: int, reduce: int) 
 
 
 def cumsum(x: Numbers, dim: int) -> Numbers:
-    return np.cumsum(_comparable(x), dim, dtype=_wide(x))
+    return np.cumsum(_widen(x), dim, dtype=_sum_dtype(x))
 
 
 def cumprod(x: Numbers, dim: int) -> Numbers:
-    return np.cumprod(_comparable(x), dim, dtype=_wide(x))
+    return np.cumprod(_widen(x), dim, dtype=_sum_dtype(x))
 
 
-def _comparable(x: Numbers) -> Numbers:
+def _widen(x: Numbers) -> Numbers:
     """Widen short floats, which numpy sorts slowly."""
     return x if x.dtype.kind in "iub" or x.dtype.itemsize >= 4 else x.astype(np.float32)
 
 
-def _wide(x: Numbers) -> type[np.generic]:
+def _sum_dtype(x: Numbers) -> type[np.generic]:
     return np.int64 if x.dtype.kind in "iub" else np.float64
 
 
-def _checked(index: Numbers, size: int) -> Numbers:
+def _check_index(index: Numbers, size: int) -> Numbers:
     index = np.asarray(index, np.int64)
     if index.size and (index.min() < 0 or index.max() >= size):
         wrong = index[(index < 0) | (index >= size)].flat[0]

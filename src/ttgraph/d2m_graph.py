@@ -49,9 +49,9 @@ def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
             values[op.result] = dense_values(op.value).astype(kind)
         elif isinstance(op, MathOp):  # what ttir-to-d2m leaves to the host
             inputs = [values[operand] for operand in op.inputs]
-            values[op.result] = on_host(op, inputs)
+            values[op.result] = run_on_host(op, inputs)
         elif not isinstance(op, (func.ReturnOp, d2m.EmptyOp)):
-            raise _not_run(op)
+            raise _make_not_run(op)
     last = main.body.block.last_op
     assert last is not None
     return [values[value] for value in last.operands]
@@ -63,12 +63,12 @@ def lower_ttir(module: ModuleOp) -> None:
     run_passes(make_passes(TTIR_TO_D2M), Context(), module)
 
 
-def _not_run(op: Operation) -> CompileError:
+def _make_not_run(op: Operation) -> CompileError:
     message = f"`{op.name}` is not run: neither threads nor the host compute it"
     return CompileError(codes.GRAPH_NOT_LOWERED.broken(message).at(span_of(op.location)))
 
 
-def on_host(op: MathOp, inputs: Sequence[Array]) -> Array:
+def run_on_host(op: MathOp, inputs: Sequence[Array]) -> Array:
     """Compute an operation that only moves elements; raise CompileError for any other."""
     kind = dtype_of_element(op.result.type.element_type).storage
     name, named = op.ENTRY.name, op.values()
@@ -82,7 +82,7 @@ def on_host(op: MathOp, inputs: Sequence[Array]) -> Array:
         numbers = np.arange(named["shape"][named["dim"]]).reshape(sizes)
         return np.broadcast_to(numbers, named["shape"]).astype(kind)
     if name not in _ON_HOST:
-        raise _not_run(op)
+        raise _make_not_run(op)
     return _ON_HOST[name](inputs, named)
 
 

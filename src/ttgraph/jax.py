@@ -121,10 +121,10 @@ class Compiled:
 
     def lower(self, *arguments: object, **named: object) -> Lowered:
         """Compile and return the graph for arguments like these."""
-        return self._graph(self._bound(arguments, named))[0]
+        return self._graph(self._bind(arguments, named))[0]
 
     def __call__(self, *arguments: object, **named: object) -> Any:
-        call = self._bound(arguments, named)
+        call = self._bind(arguments, named)
         lowered, runtime = self._graph(call)
         inputs = lowered.inputs(*call.arguments, **call.named)
         found = run_traced(runtime, inputs, Config.current())
@@ -132,7 +132,7 @@ class Compiled:
         values = [_value(array, like) for array, like in zip(found, avals, strict=True)]
         return jax.tree.unflatten(lowered.exported.out_tree, values)
 
-    def _bound(self, arguments: tuple[object, ...], named: dict[str, object]) -> _Call:
+    def _bind(self, arguments: tuple[object, ...], named: dict[str, object]) -> _Call:
         places = (pair for pair in enumerate(arguments) if pair[0] in self._static)
         fixed: dict[int | str, object] = dict(places)
         fixed |= {name: value for name, value in named.items() if name in self._static}
@@ -145,13 +145,13 @@ class Compiled:
     def _graph(self, call: _Call) -> tuple[Lowered, Runtime]:
         leaves, tree = jax.tree.flatten((call.arguments, call.named))
         key = (tree, tuple(_kind(leaf) for leaf in leaves), tuple(call.fixed.items()))
-        return self._graphs.get(key, lambda: self._made(call, len(leaves)))
+        return self._graphs.get(key, lambda: self._compile(call, len(leaves)))
 
-    def _made(self, call: _Call, count: int) -> tuple[Lowered, Runtime]:
+    def _compile(self, call: _Call, count: int) -> tuple[Lowered, Runtime]:
         jitted: Any = self._function
         if call.fixed or self._options or not hasattr(jitted, "trace"):
             jitted = jax.jit(call.with_fixed(jitted), **self._options)
-        exported = _exported(jitted, call)
+        exported = _export(jitted, call)
         if len(exported.in_avals) != count:
             message = "a function from jax.jit with static arguments that compile() does not know"
             help_text = "name them here too: compile(function, static_argnames=...)"
@@ -159,12 +159,12 @@ class Compiled:
         try:
             binary = compile_module(read_module(str(exported.mlir_module()), "<jax>"))
         except TTLError as error:
-            raise type(error)(*map(_without_own_lines, error.diagnostics)) from None
+            raise type(error)(*map(_drop_own_lines, error.diagnostics)) from None
         runtime = Runtime(binary, cache_dir=Config.current().cache_dir)
         return Lowered(exported, binary), runtime
 
 
-def _exported(jitted: Any, call: _Call) -> Any:
+def _export(jitted: Any, call: _Call) -> Any:
     try:
         return jax.export.export(jitted, platforms=["cpu"])(*call.arguments, **call.named)
     except NotImplementedError as error:  # jax has no text for it, such as callbacks to Python
@@ -173,7 +173,7 @@ def _exported(jitted: Any, call: _Call) -> Any:
         raise _wrong(message, help_text) from None
 
 
-def _without_own_lines(diagnostic: Diagnostic) -> Diagnostic:
+def _drop_own_lines(diagnostic: Diagnostic) -> Diagnostic:
     """Drop lines of this file, which jax takes for the function's because they called it."""
     labels = [each for each in (diagnostic.primary, *diagnostic.secondary) if each is not None]
     shown = [each for each in labels if each.span.file not in (__file__, recent.__file__)]

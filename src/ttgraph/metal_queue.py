@@ -70,13 +70,13 @@ class Queue:
         self.described[key] = description
 
     def deallocate(self, key: Hashable) -> None:
-        self._known(key)
+        self._find(key)
         del self.described[key]
         self.tensors.pop(key, None)
 
     def write(self, array: Array, key: Hashable) -> None:
         rows = MetalLayout(tuple(array.shape)).collapse(array)
-        self.tensors[key] = self._made(key, lambda **how: ttnn.from_numpy(rows, **how))
+        self.tensors[key] = self._make(key, lambda **how: ttnn.from_numpy(rows, **how))
 
     def read(self, key: Hashable, array: Array) -> None:
         rows = ttnn.to_numpy(self._tensor(key))
@@ -85,7 +85,7 @@ class Queue:
     def run(self, assembled: Callable[..., CompiledOperation], keys: Sequence[Hashable]) -> None:
         """Run a program; `assembled` makes it from its operands."""
         tensors = [self._tensor(key) for key in keys]
-        compiled = assembled(tuple(self._known(key).operand(str(n)) for n, key in enumerate(keys)))
+        compiled = assembled(tuple(self._find(key).operand(str(n)) for n, key in enumerate(keys)))
         config = Config.current()
         with PROCESS_DRIVER.remarks.of_a_run(config) as report:
             storages = [tensor.storage for tensor in tensors]
@@ -94,20 +94,20 @@ class Queue:
                 isolate=config.isolate, memory_bytes=config.isolate_memory,
             )  # fmt: skip
 
-    def _known(self, key: Hashable) -> BufferDescription:
+    def _find(self, key: Hashable) -> BufferDescription:
         if key not in self.described:
             raise WrongAddress("a buffer is used that was not created, or deallocated before")
         return self.described[key]
 
     def _tensor(self, key: Hashable) -> ttnn.Tensor:
         if key not in self.tensors:  # its contents are unknown
-            shape = self._known(key).shape
-            self.tensors[key] = self._made(key, lambda **how: ttnn.empty(shape, **how))
-        self._known(key)
+            shape = self._find(key).shape
+            self.tensors[key] = self._make(key, lambda **how: ttnn.empty(shape, **how))
+        self._find(key)
         return self.tensors[key]
 
-    def _made(self, key: Hashable, make: Callable[..., ttnn.Tensor]) -> ttnn.Tensor:
-        described = self._known(key)
+    def _make(self, key: Hashable, make: Callable[..., ttnn.Tensor]) -> ttnn.Tensor:
+        described = self._find(key)
         device = ttnn.open_device(device_id=0)
         layout = ttnn.TILE_LAYOUT if described.is_tiled else ttnn.ROW_MAJOR_LAYOUT
         return make(dtype=described.dtype, layout=layout, device=device)

@@ -73,16 +73,16 @@ def made_by(calls: Calls | None) -> Iterator[None]:
 
 
 def _result(op: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
-    given = _bound(op, args, kwargs)
+    given = _bind(op, args, kwargs)
     arrays = {name: array_of(value) for name, value in given.items() if is_tensor(value)}
     if not arrays:
         raise refused(f"{op.spelling} without a tensor", "give it tensors of the function")
     first = given[next(iter(arrays))]
     dtype = checked_dtype(first, "argument")
-    return _like(first, _computed(op, given, arrays, dtype), dtype)
+    return _make_like(first, _compute(op, given, arrays, dtype), dtype)
 
 
-def _bound(op: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, Any]:
+def _bind(op: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, Any]:
     kwargs = {op.also.get(name, name): value for name, value in kwargs.items()}
     _require_nothing(op, [name for name in kwargs if name not in op.signature.parameters])
     try:
@@ -93,7 +93,7 @@ def _bound(op: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -
     return dict(found.arguments)
 
 
-def _like(first: Any, values: Array, dtype: DType) -> Any:
+def _make_like(first: Any, values: Array, dtype: DType) -> Any:
     if isinstance(first, ttnn.Tensor):
         layout, device = ttnn.TILE_LAYOUT, ttnn.open_device(device_id=0)
         array = np.ascontiguousarray(values)
@@ -108,7 +108,7 @@ def _like(first: Any, values: Array, dtype: DType) -> Any:
 # TTIR ---------------------------------------------------------------------------------------------
 
 
-def _computed(op: Operation, given: Mapping[str, object], arrays: Arrays, dtype: DType) -> Array:
+def _compute(op: Operation, given: Mapping[str, object], arrays: Arrays, dtype: DType) -> Array:
     from ttgraph.d2m_graph import lower_ttir, run_ttir
 
     name, operands, attributes = _call(op, given, arrays)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from ttl.diagnostics import RuleBroken, TTLError, UsageError, codes, reading, usage_error, writing
 
 from .opt_options import check_expected, sections_of
-from .opt_options import with_passes as with_passes
+from .opt_options import join_passes as join_passes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -217,7 +217,7 @@ def _run(
         running = name
         if before is not None:
             before(name, module)
-        if name in OF_WHOLE_PROGRAMS and (kept := _kept(module, "d2m.")):
+        if name in OF_WHOLE_PROGRAMS and (kept := _find_kept(module, "d2m.")):
             raise _not_computed(name, kept)
 
     try:
@@ -234,7 +234,7 @@ def _show(when: str, module: ModuleOp) -> None:
     print(f"// -----// IR {when} //----- //\n{print_module(module)}", file=sys.stderr)
 
 
-def _kept(module: ModuleOp, prefix: str) -> list[str]:
+def _find_kept(module: ModuleOp, prefix: str) -> list[str]:
     """Find operations with this prefix that are kept unmodified: nothing here computes them."""
     from ttl.dialects.foreign.kept import KeptOp
     from ttl.passes.registered_device import DEVICE
@@ -253,7 +253,7 @@ def _pass_failed(name: str, module: ModuleOp, error: BaseException) -> UsageErro
     from pykernel.passes.pipelines import D2M
     from ttl.passes import PIPELINE
 
-    if kept := _kept(module, ""):
+    if kept := _find_kept(module, ""):
         return _not_computed(name, kept)
     pipeline = (*D2M, *PIPELINE) if name in D2M else PIPELINE
     why = f": {type(error).__name__}: {error}"

@@ -16,7 +16,7 @@ SEPARATOR = re.compile(r"^// -----[ \t]*$", re.MULTILINE)
 _PIPELINE = re.compile(r"^builtin\.module\((.*)\)$", re.DOTALL)
 
 
-def with_passes(parser: argparse.ArgumentParser, given: Sequence[str]) -> list[str]:
+def join_passes(parser: argparse.ArgumentParser, given: Sequence[str]) -> list[str]:
     """Join `--pass-a`, `-pass-b` and `--pass-c='x=1'` of a command line into one `--passes`.
 
     What is neither a pass nor an option is left: argparse names it.
@@ -65,7 +65,7 @@ def check_expected(text: str, found: Sequence[Diagnostic]) -> None:
         for match in _EXPECTED.finditer(line):
             if match["kind"] != "error":
                 continue
-            fits = [each for each in left if _fits(each, match, number)]
+            fits = [each for each in left if _is_match(each, match, number)]
             if not fits:
                 message = f"line {number}: the expected error «{match['text']}» was not reported"
                 raise usage_error(codes.IR_SYNTAX, message)
@@ -74,7 +74,7 @@ def check_expected(text: str, found: Sequence[Diagnostic]) -> None:
         raise TTLError(*left)
 
 
-def _fits(diagnostic: Diagnostic, match: re.Match[str], line: int) -> bool:
+def _is_match(diagnostic: Diagnostic, match: re.Match[str], line: int) -> bool:
     if match["text"] not in diagnostic.message:
         return False
     at = match["at"]

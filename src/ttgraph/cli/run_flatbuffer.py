@@ -51,7 +51,7 @@ def run(options: argparse.Namespace) -> int:
         _show(program)
         return 0
     if options.inputs:
-        inputs = _given(options.inputs, program)
+        inputs = _read_inputs(options.inputs, program)
     else:
         inputs = random_inputs(program, options.seed)
     with process_variables(warning_variables(options)):
@@ -81,7 +81,7 @@ def _show(program: Program) -> None:
             print(f"{kind:6} {name}  {tuple(tensor.shape)} {tensor.dtype.spelling}")
 
 
-def _given(file: str, program: Program) -> list[Array]:
+def _read_inputs(file: str, program: Program) -> list[Array]:
     arrays = read_archive(file)
     counted = [f"arr_{position}" for position in range(len(program.inputs))]
     names = program.named(program.input_names, program.inputs)

@@ -153,7 +153,7 @@ def dense_values(value: Dense) -> np.ndarray:
 _KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "bool": (bool,), "float": (float, int)}
 
 
-def _checked_attribute(name: str, kind: str, attribute: Attribute | None) -> object:
+def _read_attribute(name: str, kind: str, attribute: Attribute | None) -> object:
     if attribute is None:
         raise ValueError(f"`{name}` is missing")
     value = from_attribute(attribute)
@@ -188,7 +188,7 @@ class MathOp(CallOp, ABC):
     def values(self) -> dict[str, Any]:
         """Return the attributes as Python values; raise ValueError or TypeError if wrong."""
         return {
-            name: _checked_attribute(name, kind, self.attributes.get(name))
+            name: _read_attribute(name, kind, self.attributes.get(name))
             for name, kind in self.ENTRY.attributes
         }
 
@@ -262,7 +262,7 @@ class TTLangBase(CallOp, ABC):
         return shown
 
     def verify_(self) -> None:
-        problem = roles_problem(self)
+        problem = find_roles_problem(self)
         if problem is None:
             empty = [name for name in ("kernel_id", "version_tag") if not self.text_of(name)]
             problem = f"`{empty[0]}` attribute must not be empty." if empty else None
@@ -274,7 +274,7 @@ class TTLangBase(CallOp, ABC):
             raise VerifyException(f"'{self.name}' op {problem}")
 
 
-def roles_problem(op: TTLangBase) -> str | None:
+def find_roles_problem(op: TTLangBase) -> str | None:
     """Describe the first rule of `arg_roles` that is broken, in tt-mlir's words."""
     if not op.inputs:
         return "tt-lang kernel must have at least one input operand."

@@ -28,7 +28,7 @@ from ttl.semantics.windows import Window, convolve, convolve_transposed
 from ttl.ttnn.moves import converted
 from ttl.ttnn.operations.run import Operation, carrier
 
-from .fused_steps import fused_step
+from .fused_steps import make_fused_step
 from .program import Step, TensorDescription
 
 Function = Callable[..., Array]
@@ -49,7 +49,7 @@ class ArrayStep:
     broadcasts: bool = False  # inputs need not be expanded to the shape of the result
 
 
-def view_step(step: Step, shape: tuple[int, ...]) -> Function:
+def make_view_step(step: Step, shape: tuple[int, ...]) -> Function:
     """rule VIEW"""
     attributes = step.attributes
     if step.operation == "reshape":
@@ -62,7 +62,7 @@ def view_step(step: Step, shape: tuple[int, ...]) -> Function:
     return itemgetter(tuple(slice(*each) for each in bounds))
 
 
-def filled_step(step: Step, out: TensorDescription) -> Function | None:
+def make_filled_step(step: Step, out: TensorDescription) -> Function | None:
     """Return a function that makes the elements of a step without inputs; None for other steps."""
     attributes, shape = step.attributes, out.shape
     if step.operation in ("full", "empty"):
@@ -78,7 +78,7 @@ def _positions(dim: int, out: TensorDescription) -> Array:
     return np.broadcast_to(round_to(counted, out.dtype), out.shape)
 
 
-def array_step(step: Step, given: Descriptions, out: TensorDescription) -> ArrayStep | None:
+def make_array_step(step: Step, given: Descriptions, out: TensorDescription) -> ArrayStep | None:
     """Find a step's function of arrays; None if the embedded ttnn only has one of tensors."""
     name = step.operation
     own = tuple(each.dtype.carrier for each in given)
@@ -86,25 +86,25 @@ def array_step(step: Step, given: Descriptions, out: TensorDescription) -> Array
         dim = step.attributes["dim"]
         return ArrayStep(lambda *parts: np.concatenate(parts, dim), own)
     if name in COPIES:
-        return ArrayStep(_copy(given[0].dtype, out.dtype), own)
+        return ArrayStep(_make_copy(given[0].dtype, out.dtype), own)
     if name == "bitcast":
         held, seen, wanted = given[0].dtype.storage, out.dtype.storage, out.dtype.carrier
         return ArrayStep(lambda x: np.ascontiguousarray(x, held).view(seen).astype(wanted), own)
     if name == "random_bits":
         wanted = out.dtype.carrier
         return ArrayStep(lambda words: random_bits(words, out.shape).astype(wanted), own)
-    rounded = _rounded(out.dtype, is_scalar=not out.shape)
+    rounded = _make_rounding(out.dtype, is_scalar=not out.shape)
     if name in ALONG:
-        return ArrayStep(_after(partial(ALONG[name], **step.attributes), rounded), own)
+        return ArrayStep(_compose(partial(ALONG[name], **step.attributes), rounded), own)
     if name in _CONVOLUTIONS:
-        return ArrayStep(_after(_convolution(step), rounded), own)
-    if (fused := fused_step(step, given)) is not None:
-        return ArrayStep(_after(fused, rounded), own)
+        return ArrayStep(_compose(_make_convolution(step), rounded), own)
+    if (fused := make_fused_step(step, given)) is not None:
+        return ArrayStep(_compose(fused, rounded), own)
     op: Operation | None = getattr(getattr(ttnn, name, None), "operation", None)
     if op is None:
         return None
     if name == "divide" and not any(each.dtype.is_float for each in (*given, out)):
-        return ArrayStep(_after(_quotient, rounded), own, op.broadcasts)
+        return ArrayStep(_compose(_quotient, rounded), own, op.broadcasts)
     if name == "embedding":  # takes rows of any type
         return ArrayStep(op.meaning, (np.dtype(np.int64), None))
     meaning = op.meaning
@@ -113,7 +113,7 @@ def array_step(step: Step, given: Descriptions, out: TensorDescription) -> Array
         meaning = partial(meaning, dim=list(dims), keepdim=keep)
     elif step.attributes:
         return None
-    return ArrayStep(_after(meaning, rounded), _carriers(op, given), op.broadcasts)
+    return ArrayStep(_compose(meaning, rounded), _find_carriers(op, given), op.broadcasts)
 
 
 def _quotient(a: Numbers, b: Numbers) -> Numbers:
@@ -124,7 +124,7 @@ def _quotient(a: Numbers, b: Numbers) -> Numbers:
 _CONVOLUTIONS = {"conv2d": convolve, "conv_transpose2d": convolve_transposed}
 
 
-def _convolution(step: Step) -> Function:
+def _make_convolution(step: Step) -> Function:
     """Convolve images in the graph's shape; the real call has all pixels as rows of a matrix."""
     lists = {name: value for name, value in step.attributes.items() if name != "groups"}
     numbers: dict[str, Any] = {name: tuple(value) for name, value in lists.items()}
@@ -134,7 +134,7 @@ def _convolution(step: Step) -> Function:
     return partial(_CONVOLUTIONS[step.operation], window=window, **options)
 
 
-def _carriers(op: Operation, given: Descriptions) -> tuple[np.dtype[np.generic], ...]:
+def _find_carriers(op: Operation, given: Descriptions) -> tuple[np.dtype[np.generic], ...]:
     """Return the type in which each input is computed. `where` keeps the type of its values: its
     condition, which is a float here, must not turn integers into floats.
     """
@@ -145,19 +145,19 @@ def _carriers(op: Operation, given: Descriptions) -> tuple[np.dtype[np.generic],
     return tuple(others if not chosen or name in op.like else truths for name in dtypes)
 
 
-def _copy(source: DType, dtype: DType) -> Function:
+def _make_copy(source: DType, dtype: DType) -> Function:
     if source is dtype or (source.is_float and dtype is float32):
         return lambda values: values
     return lambda values: round_to(converted(values, source, dtype, on_device=True), dtype)
 
 
-def _after(meaning: Function, rounded: Function | None) -> Function:
+def _compose(meaning: Function, rounded: Function | None) -> Function:
     if rounded is None:
         return meaning
     return lambda *arrays: rounded(meaning(*arrays))
 
 
-def _rounded(dtype: DType, *, is_scalar: bool) -> Function:
+def _make_rounding(dtype: DType, *, is_scalar: bool) -> Function:
     """rule ROUND"""
     carrier = dtype.carrier
 

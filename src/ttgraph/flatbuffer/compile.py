@@ -37,7 +37,7 @@ def compile_module(
     every pass.
     """
     verify_graph(module)
-    module = _device_part(module)
+    module = _find_device_module(module)
     options: dict[str, object] = {
         "mesh_shape": tuple(mesh_shape),
         "python_module": python_module,
@@ -46,7 +46,7 @@ def compile_module(
     passes: list[ModulePass] = [
         find_pass(name)(**(options if name == RESOLVE else {})) for name in GRAPH
     ]
-    show = _show if Config.current().verbose_passes else None
+    show = _print_module if Config.current().verbose_passes else None
     with busy("compiling a graph"):
         run_passes(passes, Context(), module, None, show)
         verify_graph(module)
@@ -54,7 +54,7 @@ def compile_module(
         return emit_flatbuffer(module, mesh_shape=(rows, columns))
 
 
-def _device_part(module: ModuleOp) -> ModuleOp:
+def _find_device_module(module: ModuleOp) -> ModuleOp:
     """Return the module itself, or the only one in it, also inside `ttcore.device_module`.
 
     Raises CompileError if there are host functions or other modules beside it.
@@ -66,7 +66,7 @@ def _device_part(module: ModuleOp) -> ModuleOp:
     if len(parts) > 1 or not inside:
         message = f"`{parts[-1].name}` is read, but not computed: a file has one module"
         raise CompileError(codes.GRAPH_NOT_LOWERED.broken(message).at(None))
-    return _device_part(inside[0])
+    return _find_device_module(inside[0])
 
 
 _MODULES = ("ttcore.device_module", "ttcore.cpu_module")
@@ -80,5 +80,5 @@ def verify_graph(module: ModuleOp) -> None:
         raise CompileError(codes.GRAPH_NOT_LOWERED.broken(message).at(None)) from None
 
 
-def _show(name: str, module: ModuleOp) -> None:
+def _print_module(name: str, module: ModuleOp) -> None:
     print(f"// -----// IR after {name} //----- //\n{print_module(module)}", file=sys.stderr)

@@ -19,7 +19,7 @@ from .program import Step, TensorDescription
 Function = Callable[..., Numbers]
 
 
-def fused_step(step: Step, given: Sequence[TensorDescription]) -> Function | None:
+def make_fused_step(step: Step, given: Sequence[TensorDescription]) -> Function | None:
     """Return a function of the inputs' arrays; None for other operations."""
     attributes = step.attributes
     if step.operation == "linear":

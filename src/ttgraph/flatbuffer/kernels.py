@@ -42,14 +42,14 @@ from .schema import Fields
 _THREADS = {name: thread for thread, name in CONFIG_TYPES.items()}
 
 
-def compiled_operations(
+def read_operations(
     step: GenericStep, tensors: Sequence[TensorDescription], target: Target
 ) -> list[CompiledOperation]:
     """Make an operation for each rectangle of cores; raise Malformed if the parts do not fit."""
     debug = Debug(step.debug)
     if debug.target not in (None, target.name):
         raise Malformed(f"its kernels were compiled for {debug.target}, not {target.name}")
-    cores = _common_cores(step.program)
+    cores = _find_common_cores(step.program)
     if any(overlap((one,), (other,)) for one, other in combinations(cores, 2)):
         raise Malformed("rectangles of cores overlap")
     if step.semaphores or (len(cores) > 1 and step.program["semaphores"]):
@@ -72,7 +72,7 @@ def check_operation(
     check_includes(operation)
 
 
-def checked_blocks(data_format: str, total: int, page: int, count: int) -> tuple[int, int]:
+def check_blocks(data_format: str, total: int, page: int, count: int) -> tuple[int, int]:
     """Return the pages of a block and the blocks of a buffer."""
     if data_format not in PAGE_BYTES:
         raise Malformed(f"buffers of {data_format} are not known to this runtime")
@@ -82,7 +82,7 @@ def checked_blocks(data_format: str, total: int, page: int, count: int) -> tuple
         raise Malformed(str(error)) from None
 
 
-def _common_cores(program: Fields) -> list[Rectangle]:
+def _find_common_cores(program: Fields) -> list[Rectangle]:
     """Return the cores, which all kernels, buffers and semaphores must share."""
     sets = [kernel["core_ranges"] for kernel in program["kernels"]]
     sets += [buffer["core_range"] for buffer in program["cbs"]]
@@ -125,7 +125,7 @@ class _Reader:
 
     def operation(self, cores: Rectangle) -> CompiledOperation:
         has_scratch = self.operands < len(self.tensors)
-        wide, values = self._wide_buffers(), enumerate(self.program["cbs"])
+        wide, values = self._find_wide_buffers(), enumerate(self.program["cbs"])
         buffers = tuple(_buffer(value, position, self.debug, wide) for position, value in values)
         kernels = tuple(
             self._kernel(value, position, buffers)
@@ -166,7 +166,7 @@ class _Reader:
         ((kind, config),) = value["config"].items()
         thread = _THREADS[kind]
         self._check_compile_time(_arguments(_list(value["ct_args"])), thread, buffers)
-        addressed = self._addressed(_arguments(_list(value["common_rt_args"])))
+        addressed = self._find_addressed(_arguments(_list(value["common_rt_args"])))
         own = tuple(index for index in addressed if index < self.operands)
         names = ComputeConfig.__dataclass_fields__.keys()
         fields = {name: config[name] for name in names & config.keys()}
@@ -205,7 +205,7 @@ class _Reader:
         if thread is not ThreadKind.COMPUTE and len(others) != self.operands:
             raise Malformed(f"a kernel with {len(others)} accessors for {self.operands} tensors")
 
-    def _addressed(self, given: Sequence[Argument]) -> tuple[int, ...]:
+    def _find_addressed(self, given: Sequence[Argument]) -> tuple[int, ...]:
         """Return the tensors whose addresses a kernel gets; the scratch memory is the last."""
         found = []
         for kind, fields in given:
@@ -219,7 +219,7 @@ class _Reader:
             raise Malformed("the scratch memory of pipes is not the last common argument")
         return tuple(found)
 
-    def _wide_buffers(self) -> set[int]:
+    def _find_wide_buffers(self) -> set[int]:
         """Find the buffers whose tiles the unpacker writes to DST in 32 bits."""
         configs = [kernel["config"] or {} for kernel in self.program["kernels"]]
         modes = [
@@ -247,7 +247,7 @@ def _buffer(value: Fields, position: int, debug: Debug, wide: Collection[int]) -
     (form,) = value["formats"]
     page, path = form["page_size"], ("buffers", position)
     given = debug.at((*path, "block_count"), Part.positive, 1)
-    tiles, count = checked_blocks(form["dtype"], value["total_size"], page, given)
+    tiles, count = check_blocks(form["dtype"], value["total_size"], page, given)
     return Buffer(
         name=debug.at((*path, "name"), name, f"buffer_{form['buffer_index']}"),
         index=form["buffer_index"],

@@ -29,7 +29,7 @@ from ttl.semantics.dtypes import BY_DATA_FORMAT, Array, DType
 from ttl.semantics.types import TILE_SIZE
 from ttl.target.system_desc import Chip, chip_of
 
-from ..d2m_graph import on_host
+from ..d2m_graph import run_on_host
 from ..metal_program import described, host_function, modules_of, program_of
 from ..metal_queue import BufferDescription
 from .metal_schema import METAL_BINARY, METAL_FLAGS, METAL_IDENTIFIER
@@ -44,9 +44,9 @@ def emit_metal(module: ModuleOp) -> bytes:
     mains = [op for op in module.ops if isinstance(op, func.FuncOp)]
     inside = modules_of(module)
     if "host" in inside:
-        first, program = module, _Program().of_program(module)
+        first, program = module, _Program().add_program(module)
     elif len(mains) == 1 and inside:
-        first, program = next(iter(inside.values())), _Program().of_graph(module, mains[0])
+        first, program = next(iter(inside.values())), _Program().add_graph(module, mains[0])
     else:
         message = "the module has no commands of the host that a flatbuffer could have"
         help_text = "lower it first: -ttir-to-ttmetal-backend -ttmetal-to-flatbuffer-bin"
@@ -80,7 +80,7 @@ class _Program:
         self.commands: list[Table] = []
         self.constants: dict[SSAValue, Array] = {}  # tensors with known elements
 
-    def of_program(self, module: ModuleOp) -> Table:
+    def add_program(self, module: ModuleOp) -> Table:
         """Write one program of kernels; its last argument is its output."""
         function = host_function(modules_of(module))
         arguments: list[SSAValue] = list(function.body.block.args)
@@ -90,7 +90,7 @@ class _Program:
         self._run(module, arguments)
         return self._value(function.sym_name.data, arguments[:-1], arguments[-1:])
 
-    def of_graph(self, module: ModuleOp, main: func.FuncOp) -> Table:
+    def add_graph(self, module: ModuleOp, main: func.FuncOp) -> Table:
         programs = modules_of(module)
         for argument in main.body.block.args:
             self.references[argument] = self._host(argument)
@@ -105,11 +105,11 @@ class _Program:
                 kind = dtype_of_element(op.result.type.element_type).storage
                 self._constant(op.result, dense_values(op.value).astype(kind))
             elif isinstance(op, MathOp) and self.constants.keys() >= set(op.inputs):
-                self._constant(op.result, on_host(op, [self.constants[v] for v in op.inputs]))
+                self._constant(op.result, run_on_host(op, [self.constants[v] for v in op.inputs]))
             elif isinstance(op, func.ReturnOp):
                 results = list(op.operands)
             else:
-                raise _of_host(op)
+                raise _make_host_error(op)
         return self._value(main.sym_name.data, list(main.body.block.args), results)
 
     def add(self, command: str, **fields: object) -> None:
@@ -137,7 +137,7 @@ class _Program:
         }
 
     def _host(self, value: SSAValue) -> Table:
-        shape, dtype = _of_tensor(value)
+        shape, dtype = _read_tensor_type(value)
         strides = [prod(shape[dim + 1 :]) for dim in range(len(shape))]
         return self._reference(
             0, list(shape), dtype, (1, 1), {"MetalSystemBuffer": {"stride": strides}},
@@ -240,20 +240,20 @@ _COMMANDS: dict[type[Operation], Callable[[_Program, Any], None]] = {
 }
 
 
-def _of_host(op: Operation) -> CompileError:
+def _make_host_error(op: Operation) -> CompileError:
     message = f"`{op.name}` is done by the host, and a file of commands has no program for that"
     help_text = "run the graph itself: ttl run-metal FILE.mlir"
     return CompileError(codes.GRAPH_NOT_LOWERED.broken(message, help_text).at(span_of(op.location)))
 
 
-def _of_tensor(value: SSAValue) -> tuple[tuple[int, ...], DType]:
+def _read_tensor_type(value: SSAValue) -> tuple[tuple[int, ...], DType]:
     type = value.type
     assert isinstance(type, (TensorType, MemRefType))
     return tuple(type.get_shape()), dtype_of_element(type.element_type)
 
 
 def _tensor(value: SSAValue) -> Table:
-    shape, dtype = _of_tensor(value)
+    shape, dtype = _read_tensor_type(value)
     desc = {
         "shape": list(shape),
         "mesh_shape": [1, 1],

@@ -30,7 +30,7 @@ from ttl.target import TARGETS, Target
 from ttl.target import load as load_target
 
 from ..metal_queue import BufferDescription, Queue, WrongAddress
-from .kernels import check_operation, checked_blocks
+from .kernels import check_blocks, check_operation
 from .metal_schema import METAL_BINARY, METAL_FLAGS, METAL_IDENTIFIER
 from .reader import Malformed, read_binary
 from .schema import Table
@@ -68,8 +68,8 @@ class MetalRuntime:
             raise Malformed("it has no program")
         self.program = value["programs"][0]
         self.target = _target(value["system_desc"])
-        self.inputs = [_described(each) for each in self.program["inputs"]]
-        self.outputs = [_described(each) for each in self.program["outputs"]]
+        self.inputs = [_describe(each) for each in self.program["inputs"]]
+        self.outputs = [_describe(each) for each in self.program["outputs"]]
         devices = self.program["device_programs"]
         if len(devices) != 1 or len(devices[0]["command_queues"]) != 1:
             raise Malformed("programs of several devices or queues are not known to this runtime")
@@ -125,7 +125,7 @@ def _member(value: Table | None) -> tuple[str, Table]:
     return next(iter(value.items()))
 
 
-def _of(value: Table, *names: str) -> Any:
+def _read_part(value: Table, *names: str) -> Any:
     for name in names:
         value = value[name]
         if value is None:
@@ -139,8 +139,8 @@ def _dtype(name: str) -> DType:
     return BY_DATA_FORMAT[name]
 
 
-def _described(tensor: Table) -> Described:
-    memory = _of(tensor, "desc", "layout", "memory_desc")
+def _describe(tensor: Table) -> Described:
+    memory = _read_part(tensor, "desc", "layout", "memory_desc")
     return Described(_shape(tensor["desc"]), _dtype(memory["data_type"]))
 
 
@@ -167,7 +167,7 @@ class _Run:
         return self.arrays[number]
 
     def allocate(self, fields: Table) -> None:
-        desc = _of(fields, "dst", "desc")
+        desc = _read_part(fields, "dst", "desc")
         shape, storage = _shape(desc), _dtype(desc["data_type"]).storage
         array = np.zeros(shape, storage)
         if data := bytes(fields["data"]):
@@ -177,49 +177,53 @@ class _Run:
         self.arrays[fields["dst"]["global_id"]] = array
 
     def create(self, fields: Table) -> None:
-        self.queue.create(_of(fields, "ref")["global_id"], _buffer_of(fields["ref"]))
+        self.queue.create(_read_part(fields, "ref")["global_id"], _buffer_of(fields["ref"]))
 
     def deallocate(self, fields: Table) -> None:
-        self.queue.deallocate(_of(fields, "ref")["global_id"])
+        self.queue.deallocate(_read_part(fields, "ref")["global_id"])
 
     def write(self, fields: Table) -> None:
-        self.queue.write(self.host(_of(fields, "src")), _of(fields, "dst")["global_id"])
+        self.queue.write(
+            self.host(_read_part(fields, "src")), _read_part(fields, "dst")["global_id"]
+        )
 
     def read(self, fields: Table) -> None:
-        self.queue.read(_of(fields, "src")["global_id"], self.host(_of(fields, "dst")))
+        self.queue.read(
+            _read_part(fields, "src")["global_id"], self.host(_read_part(fields, "dst"))
+        )
 
     def enqueue(self, fields: Table) -> None:
         members = [_member(each) for each in fields["arg_refs"]]
         keys = [ref["global_id"] for kind, ref in members if kind == "MetalBufferRef"]
         self.queue.run(self.programs[self.number], keys)
 
-    def give_back(self, fields: Table) -> None:
+    def return_results(self, fields: Table) -> None:
         self.results = [self.host(each) for each in fields["results"]]
 
-    def nothing(self, fields: Table) -> None:
+    def ignore(self, fields: Table) -> None:
         """Ignore the command: enqueued work is already done, and programs have the semaphores."""
 
 
 _COMMANDS: dict[str, Callable[[_Run, Table], None]] = {
     "HostAllocCommand": _Run.allocate,
-    "ReturnCommand": _Run.give_back,
+    "ReturnCommand": _Run.return_results,
     "EnqueueProgramCommand": _Run.enqueue,
     "EnqueueWriteBufferCommand": _Run.write,
     "EnqueueReadBufferCommand": _Run.read,
     "CreateBufferCommand": _Run.create,
     "DeallocateBufferCommand": _Run.deallocate,
-    "CreateLocalSemaphoreCommand": _Run.nothing,
-    "FinishCommand": _Run.nothing,
+    "CreateLocalSemaphoreCommand": _Run.ignore,
+    "FinishCommand": _Run.ignore,
 }
 
 
 def _buffer_of(reference: Table) -> BufferDescription:
-    desc = _of(reference, "desc")
+    desc = _read_part(reference, "desc")
     kind, detail = _member(desc["buffer_detail"])
     if kind != "MetalDeviceBuffer":
         raise Malformed("a buffer of the device that is none")
     shape, dtype = _shape(desc), _dtype(desc["data_type"])
-    is_tiled = _of(desc, "element_shape") == {"y": TILE_SIZE, "x": TILE_SIZE}
+    is_tiled = _read_part(desc, "element_shape") == {"y": TILE_SIZE, "x": TILE_SIZE}
     space = {"L1": "l1", "DRAM": "dram"}.get(detail["buffer_type"])
     if space is None or len(shape) != (4 if is_tiled else 2):
         raise Malformed(f"a buffer of shape {shape} in {detail['buffer_type']}")
@@ -244,7 +248,7 @@ class _Reader:
             if kind == "MetalLocalSemaphoreRef"
         )
         self.tensors = sum(kind == "MetalBufferRef" for kind, _ in members)
-        self.kernels_given = _of(fields, "program")["kernels"]
+        self.kernels_given = _read_part(fields, "program")["kernels"]
         sets = [kernel["core_range_set"] for kernel in self.kernels_given]
         if not sets or any(each != sets[0] or len(each) != 1 for each in sets):
             raise Malformed("kernels on different cores are not known to this runtime")
@@ -272,12 +276,12 @@ class _Reader:
         check_operation(self.operation((any_tensor,) * self.tensors), [self.cores], self.target)
 
     def _buffer(self, value: Table) -> Buffer:
-        desc = _of(value, "buffer_ref", "desc")
+        desc = _read_part(value, "buffer_ref", "desc")
         _, detail = _member(desc["buffer_detail"])
-        config = _of(detail, "circular_buffer_config")
+        config = _read_part(detail, "circular_buffer_config")
         page, form = config["page_size"], desc["data_type"]
         given = max(1, config["num_buffers"])
-        tiles, count = checked_blocks(form, config["total_size"], page, given)
+        tiles, count = check_blocks(form, config["total_size"], page, given)
         place, port = len(self.fields["cbs"]), value["port"]
         row_bytes = None if page == PAGE_BYTES[form] else page
         is_wide = self._modes()[port : port + 1] == ["Fp32"] and port < place
@@ -293,7 +297,7 @@ class _Reader:
     def _kernel(self, value: Table) -> Kernel:
         _, source = _member(value["kernel"])
         kind, config = _member(value["type"])
-        arguments = _of(value, "args")
+        arguments = _read_part(value, "args")
         compute = kind == "MetalComputeConfig"
         thread = ThreadKind.COMPUTE if compute else _THREADS[config["processor"]]
         self._check_compile_time(arguments["ct_args"], thread)

@@ -51,11 +51,11 @@ def read_names(source: str, program: str) -> tuple[tuple[str, ...], tuple[str, .
     for line in source.splitlines():
         if line.startswith(start):
             inputs, _, outputs = line.partition(") -> (")
-            return _found(inputs), _found(outputs)
+            return _parse_names(inputs), _parse_names(outputs)
     return (), ()
 
 
-def _found(text: str) -> tuple[str, ...]:
+def _parse_names(text: str) -> tuple[str, ...]:
     try:
         return tuple(json.loads(each) for each in _NAME.findall(text))
     except ValueError:  # written by another tool

@@ -24,7 +24,7 @@ from ttgraph.graph_shapes import broadcast_shape
 from ttl.diagnostics import RuleBroken, TTLError
 from ttl.semantics.dtypes import Array
 
-from .array_steps import COPIES, VIEWS, array_step, filled_step, view_step
+from .array_steps import COPIES, VIEWS, make_array_step, make_filled_step, make_view_step
 from .program import ControlStep, FreeStep, GenericStep, Program, Step, TensorDescription
 
 RECORDER = 0  # the slot of the recorder that a run passes to its kernels
@@ -65,9 +65,9 @@ class Plan:
                 slots[step.output] = step.function(*[slots[each] for each in step.inputs])
                 for each in step.last_uses:
                     slots[each] = None
-        return self._own(slots)
+        return self._copy_shared(slots)
 
-    def _own(self, slots: Sequence[Any]) -> list[Array]:
+    def _copy_shared(self, slots: Sequence[Any]) -> list[Array]:
         """rule OWN"""
         found: list[Array] = []
         given: set[int] = set()
@@ -111,7 +111,7 @@ def bind(
     outputs = tuple(
         (binding.now[each], program.tensors[each].dtype.storage) for each in program.outputs
     )
-    return _in_use(binding, outputs)
+    return _drop_unused(binding, outputs)
 
 
 class _Binding:
@@ -142,11 +142,11 @@ class _Binding:
             found = slots[0]
         elif step.operation == "constant":
             found = self._constant(step, out)
-        elif (make := filled_step(step, out)) is not None:
+        elif (make := make_filled_step(step, out)) is not None:
             key = step.operation, _hashable(step.attributes), out.shape, out.dtype
-            found = self._once(key, make, [], out.shape)
+            found = self._add_once(key, make, [], out.shape)
         else:
-            found = self._computed(step, slots, given, out)
+            found = self._compute(step, slots, given, out)
         self.now[step.output] = found
 
     def kernels(
@@ -154,28 +154,33 @@ class _Binding:
     ) -> None:
         """Add kernels, or called programs: a function that returns several arrays."""
         given = self.program.described(inputs)
-        slots = [self._carried(self.now[each], it) for each, it in zip(inputs, given, strict=True)]
+        slots = [
+            self._convert_to_carrier(self.now[each], it)
+            for each, it in zip(inputs, given, strict=True)
+        ]
         launched = self._slot(())
         self.steps.append(Bound(function, (RECORDER, *slots), launched))
         for place, tensor in enumerate(outputs):
             shape = self.program.tensors[tensor].shape
             self.now[tensor] = self._add(itemgetter(place), [launched], shape)
 
-    def _computed(
+    def _compute(
         self, step: Step, slots: list[int], given: list[TensorDescription], out: TensorDescription
     ) -> int:
-        bound = array_step(step, given, out)
+        bound = make_array_step(step, given, out)
         if bound is None:
-            carried = [self._carried(each, it) for each, it in zip(slots, given, strict=True)]
+            carried = [
+                self._convert_to_carrier(each, it) for each, it in zip(slots, given, strict=True)
+            ]
             return self._add(self.of_tensors(step, given, out), carried, out.shape)
         if bound.broadcasts:
-            slots = self._loosened(slots, out.shape)
+            slots = self._loosen(slots, out.shape)
         carried = [
-            slot if carrier is None else self._carried(slot, it, carrier)
+            slot if carrier is None else self._convert_to_carrier(slot, it, carrier)
             for slot, it, carrier in zip(slots, given, bound.carriers, strict=True)
         ]
         key = step.operation, tuple(carried), _hashable(step.attributes), out.shape, out.dtype
-        found = self._once(key, bound.function, carried, out.shape)
+        found = self._add_once(key, bound.function, carried, out.shape)
         if any(slot in self.stored for slot in carried):  # steps that move elements keep their type
             self.stored.add(found)
         return found
@@ -186,7 +191,7 @@ class _Binding:
         if shape == self.shapes[source] and name != "permute":
             return source
         key = name, source, shape, _hashable(step.attributes)
-        found = self._once(key, view_step(step, shape), [source], shape)
+        found = self._add_once(key, make_view_step(step, shape), [source], shape)
         if source in self.stored:
             self.stored.add(found)
         if name == "reshape":
@@ -197,7 +202,7 @@ class _Binding:
             self.loose[found] = self.loose.get(slot, slot)
         return found
 
-    def _loosened(self, slots: list[int], shape: tuple[int, ...]) -> list[int]:
+    def _loosen(self, slots: list[int], shape: tuple[int, ...]) -> list[int]:
         """rule LOOSE"""
         loose = [self.loose.get(each, each) for each in slots]
         for candidate in (loose, [slots[0], *loose[1:]]):
@@ -205,7 +210,7 @@ class _Binding:
                 return candidate
         return slots
 
-    def _carried(
+    def _convert_to_carrier(
         self, slot: int, described: TensorDescription, carrier: np.dtype[np.generic] | None = None
     ) -> int:
         """rule CARRIER: return the slot with the elements in a type to compute in."""
@@ -213,7 +218,7 @@ class _Binding:
         if slot not in self.stored and own == wanted:
             return slot
         key = "carried", slot, wanted
-        return self._once(key, methodcaller("astype", wanted), [slot], self.shapes[slot])
+        return self._add_once(key, methodcaller("astype", wanted), [slot], self.shapes[slot])
 
     def _constant(self, step: Step, out: TensorDescription) -> int:
         """Add a constant, in its storage type: the file's bytes are its elements."""
@@ -223,7 +228,7 @@ class _Binding:
             self.stored.add(found)
         return found
 
-    def _once(
+    def _add_once(
         self, key: Hashable, function: Function, slots: Sequence[int], shape: tuple[int, ...]
     ) -> int:
         """rule ONCE"""
@@ -234,14 +239,14 @@ class _Binding:
     def _add(self, function: Function, slots: Sequence[int], shape: tuple[int, ...]) -> int:
         slot = self._slot(shape)
         if all(each in self.constants for each in slots):
-            kept = self._kept(function, [self.constants[each] for each in slots])
+            kept = self._fold(function, [self.constants[each] for each in slots])
             if kept is not None:
                 self.constants[slot] = kept
                 return slot
         self.steps.append(Bound(function, tuple(slots), slot))
         return slot
 
-    def _kept(self, function: Function, arrays: Sequence[Array]) -> Array | None:
+    def _fold(self, function: Function, arrays: Sequence[Array]) -> Array | None:
         try:
             with np.errstate(all="ignore"):
                 value = read_only(np.asarray(function(*arrays)))
@@ -262,7 +267,7 @@ def _hashable(attributes: Mapping[str, object]) -> Hashable:
     )
 
 
-def _in_use(binding: _Binding, outputs: tuple[tuple[int, np.dtype[np.generic]], ...]) -> Plan:
+def _drop_unused(binding: _Binding, outputs: tuple[tuple[int, np.dtype[np.generic]], ...]) -> Plan:
     """rule LIFE"""
     used = {slot for slot, _ in outputs} | {RECORDER}
     steps: list[Bound] = []

@@ -30,7 +30,7 @@ from ttl.ttnn.faults import refused
 from ttl.ttnn.operations.run import unrestricted
 from ttl.ttnn.tensor import Tensor
 
-from .kernels import compiled_operations, target_of
+from .kernels import read_operations, target_of
 from .plan import Plan, bind
 from .program import (
     ControlStep,
@@ -129,7 +129,7 @@ class Runtime:
         step, device = self.programs[program].steps[position], Device(0, self._target)
         assert isinstance(step, GenericStep)
         tensors = [
-            _filled(np.zeros(each.shape, each.dtype.carrier), each, device)
+            _make_tensor(np.zeros(each.shape, each.dtype.carrier), each, device)
             for each in self.programs[program].described(step.tensors)
         ]
         for operation in self._kernels[program, position]:
@@ -143,21 +143,21 @@ class Runtime:
 
     def _plan(self, program: int) -> Plan:
         if program not in self._plans:
-            self._plans[program] = self._bound(program)
+            self._plans[program] = self._bind(program)
         return self._plans[program]
 
-    def _bound(self, program: int) -> Plan:
+    def _bind(self, program: int) -> Plan:
         chosen, device = self.programs[program], Device(0, self._target)
         for each in chosen.tensors.values():
             check_l1(Tensor.described(each, device), device)
         return bind(
             chosen,
-            partial(_of_tensors, device),
-            partial(self._of_kernels, program),
-            partial(self._of_control, program),
+            partial(_make_tensor_function, device),
+            partial(self._make_kernels, program),
+            partial(self._make_control, program),
         )
 
-    def _of_control(self, program: int, step: ControlStep) -> Callable[..., list[Array]]:
+    def _make_control(self, program: int, step: ControlStep) -> Callable[..., list[Array]]:
         """Make the function of a loop or a branch, which runs the plans of other programs."""
         given = self.programs[program].described(step.inputs)
         wanted = self.programs[program].described(step.outputs)
@@ -186,7 +186,7 @@ class Runtime:
             values = [*body.run(values, recorder), *values[count:]]
         return values[:count]
 
-    def _of_kernels(
+    def _make_kernels(
         self, program: int, position: int, step: GenericStep
     ) -> Callable[..., list[Array]]:
         operations = self._kernels[program, position]
@@ -197,7 +197,7 @@ class Runtime:
             made: dict[int, Tensor] = {}  # an array given twice is one tensor
             for number, array, each in zip(step.tensors, arrays, described, strict=True):
                 if number not in made:
-                    made[number] = _filled(array, each, device)
+                    made[number] = _make_tensor(array, each, device)
             tensors = [made[number] for number in step.tensors]
             self._launch(operations, tensors, recorder)
             return [_elements(tensor) for tensor in tensors]
@@ -247,7 +247,7 @@ def _load(binary: bytes, memory_bytes: int) -> tuple[list[Program], Kernels, Tar
     programs = [read_program(each, cores, memory_bytes, source) for each in value["programs"]]
     check_calls(programs)
     kernels = {
-        (number, position): compiled_operations(step, program.described(step.tensors), target)
+        (number, position): read_operations(step, program.described(step.tensors), target)
         for number, program in enumerate(programs)
         for position, step in enumerate(program.steps)
         if isinstance(step, GenericStep)
@@ -293,7 +293,7 @@ def _inputs(program: Program, given: Sequence[Any]) -> list[Array]:
             raise _wrong_input(f"{name} has shape {tuple(value.shape)}, not {described.shape}")
         is_as_stored = type(value) is np.ndarray and value.dtype == described.dtype.storage
         if not is_as_stored or described.dtype.is_block_float:
-            value = _converted(value, described, _name(program, position))
+            value = _convert(value, described, _name(program, position))
         arrays.append(value)
     return arrays
 
@@ -303,7 +303,7 @@ def _name(program: Program, position: int) -> str:
     return f"input {f'`{own}`' if own else position} of `{program.name}`"
 
 
-def _converted(value: object, described: TensorDescription, name: str) -> Array:
+def _convert(value: object, described: TensorDescription, name: str) -> Array:
     """Return the elements of a tensor made from the value."""
     is_torch = type(value).__module__.partition(".")[0] == "torch"
     make = ttnn.from_torch if is_torch else ttnn.from_numpy
@@ -338,7 +338,7 @@ def _wrong_input(message: str) -> UsageError:
 # Calls --------------------------------------------------------------------------------------------
 
 
-def _filled(array: Array, described: TensorDescription, device: Device) -> Tensor:
+def _make_tensor(array: Array, described: TensorDescription, device: Device) -> Tensor:
     tensor = new_tensor(
         described.shape, described.dtype, described.layout, device, described.memory_config
     )
@@ -351,14 +351,14 @@ def _elements(tensor: Tensor) -> Array:
     return tensor.storage.logical.astype(tensor.dtype.carrier, copy=False)
 
 
-def _of_tensors(
+def _make_tensor_function(
     device: Device, step: Step, given: Sequence[TensorDescription], out: TensorDescription
 ) -> Callable[..., Array]:
     function = partial(unrestricted(getattr(ttnn, step.operation)), dtype=out.dtype)
 
     def call(*arrays: Array) -> Array:
         pairs = zip(arrays, given, strict=True)
-        result = function(*(_filled(array, each, device) for array, each in pairs))
+        result = function(*(_make_tensor(array, each, device) for array, each in pairs))
         return _elements(result if result.dtype is out.dtype else ttnn.typecast(result, out.dtype))
 
     return call

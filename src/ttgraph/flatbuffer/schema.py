@@ -160,7 +160,7 @@ Field = tuple[str, str] | tuple[str, str, str]
 _ATTRIBUTE_TYPES = {"int": "int", "ints": "[int]", "bool": "bool", "float": "double"}
 
 
-def _declared(keyword: str) -> list[tuple[str, str, list[str]]]:
+def _find_declarations(keyword: str) -> list[tuple[str, str, list[str]]]:
     """Return (name, width, members) of everything that the texts declare with a keyword."""
     text = SCHEMA + METAL_SCHEMA
     found = re.findall(rf"^{keyword} (\w+)(?:: (\w+))? {{([^}}]*)}}", text, re.MULTILINE)
@@ -189,21 +189,22 @@ def _operation_fields(op: GraphOp) -> tuple[Field, ...]:
 
 _KINDS = sorted({op.table.kinds for op in GRAPH_OPS.values()} - {""})
 ENUMS: dict[str, tuple[str, dict[str, int]]] = {
-    **{name: (width, _numbers(members)) for name, width, members in _declared("enum")},
+    **{name: (width, _numbers(members)) for name, width, members in _find_declarations("enum")},
     **{
         kind: ("uint", {op.name: op.wire for op in GRAPH_OPS.values() if op.table.kinds == kind})
         for kind in _KINDS
     },
 }
 STRUCTS: dict[str, tuple[tuple[str, str], ...]] = {
-    name: tuple(_field(each)[:2] for each in members) for name, _, members in _declared("struct")
+    name: tuple(_field(each)[:2] for each in members)
+    for name, _, members in _find_declarations("struct")
 }
 UNIONS: dict[str, dict[str, int]] = {
-    name: _numbers(members) for name, _, members in _declared("union")
+    name: _numbers(members) for name, _, members in _find_declarations("union")
 }
 UNIONS["OpType"] |= {op.table.name: op.table.tag for op in GRAPH_OPS.values()}
 TABLES: dict[str, tuple[Field, ...]] = {
-    **{name: tuple(map(_field, members)) for name, _, members in _declared("table")},
+    **{name: tuple(map(_field, members)) for name, _, members in _find_declarations("table")},
     **{op.table.name: _operation_fields(op) for op in GRAPH_OPS.values()},
 }
 

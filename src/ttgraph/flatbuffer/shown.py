@@ -15,14 +15,16 @@ def graph_values(program: Program) -> Table:
     }
     return {
         "name": program.name,
-        "inputs": _named(program, program.input_names, program.inputs),
-        "outputs": _named(program, program.output_names, program.outputs),
+        "inputs": _name_tensors(program, program.input_names, program.inputs),
+        "outputs": _name_tensors(program, program.output_names, program.outputs),
         "calls": calls,
         "tensors": tensors,
     }
 
 
-def _named(program: Program, names: tuple[str, ...], ids: tuple[int, ...]) -> list[tuple[int, str]]:
+def _name_tensors(
+    program: Program, names: tuple[str, ...], ids: tuple[int, ...]
+) -> list[tuple[int, str]]:
     return list(zip(ids, program.named(names, ids), strict=True))
 
 

@@ -17,7 +17,7 @@ _INT64 = DType("int64", int32.data_format, int32.mlir, np.dtype(np.int64), np.dt
 _OF_32_BITS = ("bitcast", "random_bits", "logical_right_shift")  # need 32 bits
 
 
-def with_64_bits(program: Program) -> Program | None:
+def widen_program(program: Program) -> Program | None:
     """Widen a program; None if a step needs 32 bits: kernels, other programs, bits of floats."""
     if not all(_has_any_width(each) for each in program.steps):
         return None
@@ -26,7 +26,7 @@ def with_64_bits(program: Program) -> Program | None:
         number: replace(each, dtype=_INT64) if number in narrow else each
         for number, each in program.tensors.items()
     }
-    steps = tuple(_widened(each, narrow) for each in program.steps)
+    steps = tuple(_widen_step(each, narrow) for each in program.steps)
     return replace(program, tensors=tensors, steps=steps)
 
 
@@ -36,7 +36,7 @@ def _has_any_width(step: object) -> bool:
     return isinstance(step, FreeStep)
 
 
-def _widened(step: AnyStep, narrow: set[int]) -> AnyStep:
+def _widen_step(step: AnyStep, narrow: set[int]) -> AnyStep:
     """Widen a step; constants get 64 bits, too."""
     if not isinstance(step, Step) or not step.data or step.output not in narrow:
         return step

@@ -64,7 +64,7 @@ def _update_paged(graph: Graph, call: Call) -> SSAValue:
     users = shape_of(given)[1]
     place = graph.reshape(graph.cast(place, i32), (users, 1))
     if table is None:
-        blocks = graph.reshape(graph.counted(users), (users, 1))
+        blocks = graph.reshape(graph.iota(users), (users, 1))
     else:
         number = _quotient(graph, place, size)
         table, type = graph.cast(table, i32), tensor_like(place, (users, 1))
@@ -87,7 +87,7 @@ def _fill_paged(graph: Graph, call: Call) -> SSAValue:
     size, places = shape_of(cache)[2], shape_of(given)[2]
     number = graph.number_i32(0) if user is None else graph.cast(user, i32)
     row = graph.take(graph.cast(table, i32), 0, graph.reshape(number, (1,)))
-    counted = graph.counted(places)
+    counted = graph.iota(places)
     block = _quotient(graph, counted, size)
     inside = graph.binary("subtract", counted, graph.binary("multiply", block, size))
     blocks = graph.take(row, 1, block)
@@ -102,7 +102,7 @@ def _put_rows(
     """Write rows (count, heads, size) at blocks (count, 1) and positions (count, 1) in them."""
     count, heads, size = shape_of(rows)
     _, _, length, _ = shape_of(cache)
-    head = graph.reshape(graph.counted(heads), (1, heads))
+    head = graph.reshape(graph.iota(heads), (1, heads))
     number = graph.binary("add", graph.binary("multiply", blocks, heads), head)
     number = graph.binary("add", graph.binary("multiply", number, length), places)
     flat = graph.reshape(cache, (shape_of(cache)[0] * heads * length, size))
@@ -122,7 +122,7 @@ def _slice(graph: Graph, call: Call) -> SSAValue:
         if size == shape_of(value)[dim] and step == 1:
             continue
         begin = graph.reshape(graph.slice_along(begins, 0, dim, dim + 1), (1,))
-        numbers = graph.binary("multiply", graph.counted(size), step)
+        numbers = graph.binary("multiply", graph.iota(size), step)
         value = graph.take(value, dim, graph.binary("add", numbers, begin))
     return value
 

@@ -82,25 +82,25 @@ def result_type(type: Attribute) -> Tensor:
     return TensorType(found.element_type, found.get_shape())
 
 
-def two(name: str, given: Sequence[int]) -> tuple[int, int]:
+def to_pair(name: str, given: Sequence[int]) -> tuple[int, int]:
     """Return a pair, of height and width or of both ends; one number is for both."""
     if len(given) not in (1, 2):
         raise ValueError(f"`{name}` has {len(given)} numbers")
     return given[0], given[-1]
 
 
-def several(name: str, given: Sequence[int], count: int) -> tuple[int, ...]:
+def to_count(name: str, given: Sequence[int], count: int) -> tuple[int, ...]:
     """Return `count` numbers; one number is for all."""
     if len(given) not in (1, count):
         raise ValueError(f"`{name}` has {len(given)} numbers")
     return tuple(given) * (count if len(given) == 1 else 1)
 
 
-def edges(given: Sequence[int]) -> tuple[int, int, int, int]:
+def to_edges(given: Sequence[int]) -> tuple[int, int, int, int]:
     """Return top, bottom, left, right, from one number for all, height and width, or top, left,
     bottom, right."""
     if len(given) == 4:
         top, left, bottom, right = given
         return top, bottom, left, right
-    height, width = two("padding", given)
+    height, width = to_pair("padding", given)
     return height, height, width, width

@@ -36,7 +36,7 @@ def same(graph: Graph, call: Call) -> SSAValue:
     return graph.add(row, call.all, call.result)
 
 
-def _truncated(x: Term) -> Term:
+def _truncate(x: Term) -> Term:
     return x.sign() * x.abs().floor()
 
 
@@ -82,14 +82,14 @@ def _reciprocal(graph: Graph, call: Call) -> SSAValue:
 RULES: dict[str, Rule] = {
     "cbrt": _formula(cube_root),
     "exp2": _formula(lambda x: (x * log(2)).exp()),
-    "trunc": _formula(_truncated),
-    "frac": _formula(lambda x: x - _truncated(x)),
-    "hardsigmoid": _formula(lambda x: (x * (1 / 6) + 0.5).clamped(0.0, 1.0)),
+    "trunc": _formula(_truncate),
+    "frac": _formula(lambda x: x - _truncate(x)),
+    "hardsigmoid": _formula(lambda x: (x * (1 / 6) + 0.5).clamp(0.0, 1.0)),
     "isfinite": _formula(is_finite),
     "mish": _formula(_mish),
     "reciprocal": _reciprocal,
     "relu": _formula(lambda x: x.with_("maximum", 0.0)),
-    "relu6": _formula(lambda x: x.clamped(0.0, 6.0)),
+    "relu6": _formula(lambda x: x.clamp(0.0, 6.0)),
     "signbit": _formula(lambda x: x < 0.0),
     "square": _formula(lambda x: x * x),
     "softsign": _formula(lambda x: x / (x.abs() + 1.0)),
@@ -97,7 +97,7 @@ RULES: dict[str, Rule] = {
     "selu": _formula(_selu, "alpha", "scale"),
     "leaky_relu": _formula(_leaky, "parameter"),
     "typecast": lambda graph, call: graph.cast(call.first, call.result.element_type),
-    "clamp_scalar": _formula(Term.clamped, "min", "max"),
+    "clamp_scalar": _formula(Term.clamp, "min", "max"),
     "clamp_tensor": _clamp_tensor,
 }
 
@@ -130,7 +130,7 @@ def argmax(graph: Graph, call: Call) -> SSAValue:
     is_best = graph.compare("eq", x, graph.reduce("max", x, [dim], True))
     places = [1] * len(shape_of(x))
     places[dim] = size
-    numbers = graph.reshape(graph.counted(size), tuple(places))
+    numbers = graph.reshape(graph.iota(size), tuple(places))
     beyond = graph.full(size, TensorType(i32, shape_of(x)))
     numbers = graph.expand(numbers, shape_of(x))
     found = graph.where(is_best, numbers, beyond)

@@ -13,7 +13,7 @@ from ttgraph.graph_shapes import REDUCES
 from .decompose_call import Call, in_range
 from .decompose_elementwise import Rule
 from .graph_maker import Graph
-from .shlo_places import padded, reversed_along
+from .shlo_places import pad_dim, reverse_dims
 
 
 def _transpose(graph: Graph, call: Call) -> SSAValue:
@@ -44,11 +44,13 @@ def _expand(graph: Graph, call: Call) -> SSAValue:
 
 def _repeat_each(graph: Graph, value: SSAValue, factors: list[int]) -> SSAValue:
     for dim, factor in enumerate(factors):
-        value = _copied(graph, value, dim, factor, one_by_one=False)
+        value = _repeat_along(graph, value, dim, factor, one_by_one=False)
     return value
 
 
-def _copied(graph: Graph, value: SSAValue, dim: int, factor: int, *, one_by_one: bool) -> SSAValue:
+def _repeat_along(
+    graph: Graph, value: SSAValue, dim: int, factor: int, *, one_by_one: bool
+) -> SSAValue:
     """Repeat a dimension `factor` times; each element in place if `one_by_one`."""
     shape = shape_of(value)
     if factor == 1:
@@ -62,10 +64,10 @@ def _copied(graph: Graph, value: SSAValue, dim: int, factor: int, *, one_by_one:
 
 
 def interleave(graph: Graph, value: SSAValue, dim: int, factor: int) -> SSAValue:
-    return _copied(graph, value, dim, factor, one_by_one=True)
+    return _repeat_along(graph, value, dim, factor, one_by_one=True)
 
 
-def _place(given: int, size: int) -> int:
+def _to_index(given: int, size: int) -> int:
     """Return a position in 0:size; a negative one counts from the end."""
     return min(size, given + size if given < 0 else given)
 
@@ -76,7 +78,7 @@ def _slice(graph: Graph, call: Call) -> SSAValue:
     if any(len(each) != call.rank for each in lists) or min(steps, default=1) < 1:
         raise ValueError("a slice has as many begins, ends and steps from 1 on as dimensions")
     begins, ends = (
-        [_place(at, size) for at, size in zip(each, shape, strict=True)] for each in lists[:2]
+        [_to_index(at, size) for at, size in zip(each, shape, strict=True)] for each in lists[:2]
     )
     return graph.slice(call.first, begins, ends, steps)
 
@@ -84,7 +86,7 @@ def _slice(graph: Graph, call: Call) -> SSAValue:
 def _index(graph: Graph, call: Call) -> SSAValue:
     dim = call.dim("dim")
     size = shape_of(call.first)[dim]
-    begin, end = (_place(call.values[name], size) for name in ("begin", "end"))
+    begin, end = (_to_index(call.values[name], size) for name in ("begin", "end"))
     return graph.slice_along(call.first, dim, begin, end, call.values["step"])
 
 
@@ -103,7 +105,7 @@ def _pad(graph: Graph, call: Call) -> SSAValue:
         raise ValueError("`padding` has two widths for each dimension")
     filling = graph.number(call.values["value"], value)
     for dim in range(call.rank):
-        value = padded(graph, value, dim, (widths[2 * dim], widths[2 * dim + 1], 0), filling)
+        value = pad_dim(graph, value, dim, (widths[2 * dim], widths[2 * dim + 1], 0), filling)
     return value
 
 
@@ -144,7 +146,7 @@ def _along(graph: Graph, call: Call) -> SSAValue:
     return graph.add(call.name, [call.first], call.result, dim=call.dim("dim"))
 
 
-def _ordered(graph: Graph, x: SSAValue, dim: int, descending: bool) -> list[SSAValue]:
+def _sort(graph: Graph, x: SSAValue, dim: int, descending: bool) -> list[SSAValue]:
     type = TensorType(i32, shape_of(x))
     order = graph.add("argsort", [x], type, dim=dim, descending=descending)
     found = graph.add("gather", [x, order], x.type, dim=dim)  # type: ignore[arg-type]
@@ -153,7 +155,7 @@ def _ordered(graph: Graph, x: SSAValue, dim: int, descending: bool) -> list[SSAV
 
 def _topk(graph: Graph, call: Call) -> list[SSAValue]:
     dim, count = call.dim("dim"), call.values["k"]
-    ordered = _ordered(graph, call.first, dim, call.values["largest"])
+    ordered = _sort(graph, call.first, dim, call.values["largest"])
     return [graph.slice_along(each, dim, 0, count) for each in ordered]
 
 
@@ -206,7 +208,7 @@ RULES: dict[str, Rule] = {
     "index": _index,
     "index_select": _index_select,
     "pad": _pad,
-    "reverse": lambda graph, call: reversed_along(graph, call.first, call.dims("dimensions")),
+    "reverse": lambda graph, call: reverse_dims(graph, call.first, call.dims("dimensions")),
     "embedding": _embedding,
     "gather": _gather,
     "scatter": _scatter,
@@ -225,7 +227,7 @@ RULES: dict[str, Rule] = {
     ),
 }
 MORE_RESULTS: dict[str, Callable[[Graph, Call], list[SSAValue]]] = {
-    "sort": lambda graph, call: _ordered(
+    "sort": lambda graph, call: _sort(
         graph, call.first, call.dim("dim"), call.values["descending"]
     ),
     "topk": _topk,

@@ -13,7 +13,7 @@ from ttl.semantics.random_bits import STATE_WORDS
 
 from .decompose_call import Call
 from .decompose_elementwise import Rule, is_tanh
-from .decompose_products import by_channel, normalized_by
+from .decompose_products import normalize_by, reshape_by_channel
 from .graph_maker import Graph, Term, tensor_like
 
 
@@ -53,20 +53,20 @@ def _embedding_gradient(graph: Graph, call: Call) -> SSAValue:
 
 def _batch_norm(graph: Graph, call: Call) -> list[SSAValue]:
     """Normalize by the batch's mean and variance, and update the running ones."""
-    scale, offset, *running = by_channel(graph, call)
+    scale, offset, *running = reshape_by_channel(graph, call)
     dims = [dim for dim in range(call.rank) if dim != call.dim("dimension")]
     mean = graph.mean(call.first, dims)
     centred = graph.binary("subtract", call.first, mean)
     variance = graph.mean(graph.binary("multiply", centred, centred), dims)
-    found = [normalized_by(graph, call, mean, variance, scale, offset)]
+    found = [normalize_by(graph, call, mean, variance, scale, offset)]
     momentum = call.values["momentum"]
     for old, new, given in zip(running, (mean, variance), call.all[3:], strict=True):
-        moved = _mixed(Term(graph, old), Term(graph, new), 1 - momentum)
+        moved = _mix(Term(graph, old), Term(graph, new), 1 - momentum)
         found.append(graph.reshape(moved.value, shape_of(given)))
     return found
 
 
-def _mixed(a: Term, b: Term, share: float) -> Term:
+def _mix(a: Term, b: Term, share: float) -> Term:
     return a * share + b * (1 - share)
 
 
@@ -77,8 +77,8 @@ def _adamw(graph: Graph, call: Call) -> list[SSAValue]:
         raise ValueError("`stochastic_rounding`")
     parameter, given, *moments = (Term(graph, each) for each in call.all)
     gradient = Term(graph, graph.cast(given.value, element_of(moments[0].value)))
-    first = _mixed(moments[0], gradient, values["beta1"])
-    second = _mixed(moments[1], gradient * gradient, values["beta2"])
+    first = _mix(moments[0], gradient, values["beta1"])
+    second = _mix(moments[1], gradient * gradient, values["beta2"])
     largest = [each.with_("maximum", second) for each in moments[2:]]
     spread = [second, *largest][-1] * (1 / (1 - values["beta2_pow"]))
     step = first * (values["lr"] / (1 - values["beta1_pow"])) / (spread.sqrt() + values["epsilon"])

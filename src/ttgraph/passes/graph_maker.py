@@ -40,7 +40,7 @@ class Graph:
     ) -> SSAValue:
         return self.maker.value(ttir.MATH[name].of(inputs, type, **attributes))
 
-    def by_table(self, name: str, inputs: list[SSAValue], **attributes: object) -> SSAValue:
+    def add_by_table(self, name: str, inputs: list[SSAValue], **attributes: object) -> SSAValue:
         """Add an operation with the table's shape and the first input's element type."""
         shape = GRAPH_OPS[name].shape([shape_of(each) for each in inputs], attributes)
         return self.add(name, inputs, tensor_like(inputs[0], shape), **attributes)
@@ -117,7 +117,7 @@ class Graph:
     def number_i32(self, value: int) -> SSAValue:
         return self.full(value, TensorType(i32, ()))
 
-    def counted(self, size: int) -> SSAValue:
+    def iota(self, size: int) -> SSAValue:
         """Add the list 0, 1, 2 and so on."""
         return self.add("arange", [], TensorType(i32, (size,)), shape=[size], dim=0)
 
@@ -182,7 +182,7 @@ class Term:
         on_true = yes.value if isinstance(yes, Term) else yes
         return Term(self.graph, self.graph.where(self.value, on_true, no.value))
 
-    def clamped(self, low: float, high: float) -> Term:
+    def clamp(self, low: float, high: float) -> Term:
         return self.with_("maximum", low).with_("minimum", high)
 
     __add__ = partialmethod(with_, "add")

@@ -52,7 +52,7 @@ class KnownValues:
         given = [self.of(each) for each in op.inputs]
         if any(each is None for each in given) or not _is_exact(op):
             return None
-        found = _computed(op, given)
+        found = _compute(op, given)
         return None if found is None else found.astype(_kind(value))
 
 
@@ -69,7 +69,7 @@ def _is_exact(op: MathOp) -> bool:
     return op.ENTRY.name in moves or not isinstance(element_of(op.result), AnyFloat)
 
 
-def _computed(op: MathOp, given: list[Numbers | None]) -> Numbers | None:
+def _compute(op: MathOp, given: list[Numbers | None]) -> Numbers | None:
     name, values, shape = op.ENTRY.name, op.values(), shape_of(op.result)
     if name in _FUNCTIONS:
         return np.broadcast_to(_FUNCTIONS[name](*given), shape)

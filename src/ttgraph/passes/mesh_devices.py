@@ -240,7 +240,7 @@ def _gather(call: _Call) -> Parts:
     return call.by_group(groups, lambda parts: [call.graph.concat(parts, dim)] * len(parts))
 
 
-def _reduced(call: _Call, parts: list[SSAValue]) -> SSAValue:
+def _reduce_parts(call: _Call, parts: list[SSAValue]) -> SSAValue:
     how = call.values["reduce_type"]
     if how not in _REDUCERS:
         raise ValueError(f"`reduce_type` {how}")
@@ -252,7 +252,7 @@ def _reduced(call: _Call, parts: list[SSAValue]) -> SSAValue:
 
 def _reduce(call: _Call) -> Parts:
     groups = call.mesh.groups(call.values["cluster_axis"])
-    return call.by_group(groups, lambda parts: [_reduced(call, parts)] * len(parts))
+    return call.by_group(groups, lambda parts: [_reduce_parts(call, parts)] * len(parts))
 
 
 def _split(call: _Call, value: SSAValue, dim: int, count: int) -> list[SSAValue]:
@@ -265,7 +265,9 @@ def _split(call: _Call, value: SSAValue, dim: int, count: int) -> list[SSAValue]
 
 def _scatter(call: _Call) -> Parts:
     dim, groups = call.dim("scatter_dim"), call.mesh.groups(call.values["cluster_axis"])
-    return call.by_group(groups, lambda parts: _split(call, _reduced(call, parts), dim, len(parts)))
+    return call.by_group(
+        groups, lambda parts: _split(call, _reduce_parts(call, parts), dim, len(parts))
+    )
 
 
 def _partition(call: _Call) -> Parts:

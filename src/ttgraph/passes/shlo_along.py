@@ -15,7 +15,7 @@ from ttgraph.dialects.stablehlo.text import tensor_type
 from ttgraph.graph_shapes import REDUCES
 
 from .graph_maker import Graph
-from .shlo_places import clamped, gather
+from .shlo_places import clamp_start, gather
 from .shlo_scatter import scatter
 from .shlo_windows import reduce_window
 
@@ -33,7 +33,7 @@ def _gather(graph: Graph, op: stablehlo.GatherOp) -> SSAValue:
         return gather(graph, op)
     places = op.start_indices
     if not stablehlo.has_checked_indices(op):
-        places = clamped(graph, places, shape[dim] - 1)
+        places = clamp_start(graph, places, shape[dim] - 1)
     inputs = [op.operand, places]
     return graph.add("gather", inputs, op.result.type, dim=dim)
 

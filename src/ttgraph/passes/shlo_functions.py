@@ -17,13 +17,13 @@ from .graph_maker import Graph, Term, no_counterpart
 Function = Callable[[Term], Term]
 
 
-def _truncated(x: Term) -> Term:
+def _truncate(x: Term) -> Term:
     return (x < 0).where(x.ceil(), x.floor())
 
 
 def _round_nearest_afz(x: Term) -> Term:
     """Round halves away from zero."""
-    whole = _truncated(x)
+    whole = _truncate(x)
     is_far = (x - whole).abs() >= 0.5
     return whole + is_far.where(x.sign(), x.number(0))
 
@@ -77,11 +77,11 @@ def _lgamma(x: Term) -> Term:
     total, _ = _lanczos(high)
     shifted = high + 6.5
     found = (high - 0.5) * shifted.log() - shifted + (total.log() + log(2 * pi) / 2)
-    mirrored = log(pi) - _turned(x).sin().abs().log()
+    mirrored = log(pi) - _pi_distance(x).sin().abs().log()
     return is_low.where(mirrored - found, found)
 
 
-def _turned(x: Term) -> Term:
+def _pi_distance(x: Term) -> Term:
     """Return pi times the distance from the nearest integer: the sine is precise near 0."""
     return (x - x.round()) * pi
 
@@ -93,7 +93,7 @@ def _digamma(x: Term) -> Term:
     total, slope = _lanczos(high)
     shifted = high + 6.5
     found = shifted.log() - slope / total - 7 / shifted
-    return is_low.where(found - pi / _turned(x).tan(), found)
+    return is_low.where(found - pi / _pi_distance(x).tan(), found)
 
 
 def is_finite(x: Term) -> Term:

@@ -55,22 +55,22 @@ def sort(graph: Graph, op: stablehlo.SortOp) -> list[SSAValue]:
         raise no_counterpart(op, "a sort by something else than its operands")
     order: SSAValue | None = None
     for number, descending in reversed(keys):  # sorting is stable
-        order = _ordered(graph, op.inputs[number], order, op.dim, descending)
+        order = _sort_by(graph, op.inputs[number], order, op.dim, descending)
     assert order is not None
-    return [at_places(graph, value, order, op.dim) for value in op.inputs]
+    return [take_at(graph, value, order, op.dim) for value in op.inputs]
 
 
-def _ordered(
+def _sort_by(
     graph: Graph, key: SSAValue, before: SSAValue | None, dim: int, descending: bool
 ) -> SSAValue:
     if before is not None:
-        key = at_places(graph, key, before, dim)
+        key = take_at(graph, key, before, dim)
     type = TensorType(i32, shape_of(key))
     order = graph.add("argsort", [key], type, dim=dim, descending=descending)
-    return order if before is None else at_places(graph, before, order, dim)
+    return order if before is None else take_at(graph, before, order, dim)
 
 
-def at_places(graph: Graph, value: SSAValue, places: SSAValue, dim: int) -> SSAValue:
+def take_at(graph: Graph, value: SSAValue, places: SSAValue, dim: int) -> SSAValue:
     made = value.owner
     if isinstance(made, ttir.MATH["arange"]) and made.values()["dim"] == dim:
         return graph.cast(places, element_of(value))
@@ -88,7 +88,7 @@ def _keys(end: Operation | None, op: stablehlo.SortOp) -> Keys | None:
 def _keys_of(value: SSAValue, op: stablehlo.SortOp) -> Keys | None:
     made = value.owner
     if isinstance(made, stablehlo.CompareOp):
-        number = _compared(made, op)
+        number = _find_compared(made, op)
         direction = {"LT": False, "GT": True}.get(made.comparison_direction.data)
         return None if number is None or direction is None else [(number, direction)]
     if isinstance(made, stablehlo.BINARY["or"]):
@@ -104,7 +104,7 @@ def _more_keys(first: Keys, rest: Operation, op: stablehlo.SortOp) -> Keys | Non
         # NaNs come last, as in every order here
         return first if _is_about_nan(equal) else None
     more = _keys_of(others, op)
-    if more is not None and _compared(equal, op) == first[0][0]:
+    if more is not None and _find_compared(equal, op) == first[0][0]:
         return [*first, *more]
     return first if _is_about_nan(others.owner) and equal.lhs is equal.rhs else None
 
@@ -117,7 +117,7 @@ def _is_about_nan(made: object) -> bool:
     )
 
 
-def _compared(compare: stablehlo.CompareOp, op: stablehlo.SortOp) -> int | None:
+def _find_compared(compare: stablehlo.CompareOp, op: stablehlo.SortOp) -> int | None:
     """Return the operand whose two elements are compared."""
     arguments: list[SSAValue] = [*op.comparator.block.args]
     first, second = _plain(compare.lhs), _plain(compare.rhs)
@@ -141,7 +141,7 @@ _CONSTANTS = (stablehlo.ConstantOp, ttir.MATH["full"])  # in the comparator, or 
 
 def top_k(graph: Graph, op: stablehlo.TopKOp) -> list[SSAValue]:
     dim = len(shape_of(op.operand)) - 1
-    order = _ordered(graph, op.operand, None, dim, True)
+    order = _sort_by(graph, op.operand, None, dim, True)
     places = graph.slice_along(order, dim, 0, op.k.value.data)
-    values = at_places(graph, op.operand, places, dim)
+    values = take_at(graph, op.operand, places, dim)
     return [values, graph.cast(places, element_of(op.indices))]

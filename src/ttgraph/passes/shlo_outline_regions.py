@@ -94,15 +94,15 @@ class _Outlining:
 def _used_from_outside(regions: Sequence[Region]) -> list[SSAValue]:
     found: dict[SSAValue, None] = {}
     for region in regions:
-        own = set(_defined(region))
+        own = set(_find_defined(region))
         found |= {value: None for op in region.walk() for value in op.operands if value not in own}
     return list(found)
 
 
-def _defined(region: Region) -> Iterator[SSAValue]:
+def _find_defined(region: Region) -> Iterator[SSAValue]:
     for block in region.blocks:
         yield from block.args
         for op in block.ops:
             yield from op.results
             for inner in op.regions:
-                yield from _defined(inner)
+                yield from _find_defined(inner)

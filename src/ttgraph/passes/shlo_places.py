@@ -24,54 +24,56 @@ from .graph_maker import Graph
 def pad(graph: Graph, op: stablehlo.PadOp) -> SSAValue:
     value = op.operand
     for dim, (low, high, between) in enumerate(op.borders):
-        value = padded(graph, value, dim, (low, high, between), op.padding_value)
+        value = pad_dim(graph, value, dim, (low, high, between), op.padding_value)
     return value
 
 
-def padded(
+def pad_dim(
     graph: Graph, value: SSAValue, dim: int, border: tuple[int, int, int], filling: SSAValue
 ) -> SSAValue:
     """Pad along one dimension; negative padding crops."""
     low, high, between = border
     if between:
-        value = _spread(graph, value, dim, between, filling)
+        value = _insert_between(graph, value, dim, between, filling)
     size = shape_of(value)[dim]
     value = graph.slice_along(value, dim, max(0, -low), size - max(0, -high))
     parts = [value]
     if low > 0:
-        parts.insert(0, _filled(graph, value, dim, low, filling))
+        parts.insert(0, _make_border(graph, value, dim, low, filling))
     if high > 0:
-        parts.append(_filled(graph, value, dim, high, filling))
+        parts.append(_make_border(graph, value, dim, high, filling))
     return graph.concat(parts, dim)
 
 
-def _filled(graph: Graph, like: SSAValue, dim: int, size: int, filling: SSAValue) -> SSAValue:
+def _make_border(graph: Graph, like: SSAValue, dim: int, size: int, filling: SSAValue) -> SSAValue:
     sizes = list(shape_of(like))
     sizes[dim] = size
     return graph.expand(filling, tuple(sizes))
 
 
-def _spread(graph: Graph, value: SSAValue, dim: int, between: int, filling: SSAValue) -> SSAValue:
+def _insert_between(
+    graph: Graph, value: SSAValue, dim: int, between: int, filling: SSAValue
+) -> SSAValue:
     """Insert padding between elements: add a dimension, pad it, flatten, and crop."""
     shape = shape_of(value)
     if shape[dim] < 2:
         return value
     apart = graph.reshape(value, (*shape[: dim + 1], 1, *shape[dim + 1 :]))
-    apart = graph.concat([apart, _filled(graph, apart, dim + 1, between, filling)], dim + 1)
+    apart = graph.concat([apart, _make_border(graph, apart, dim + 1, between, filling)], dim + 1)
     size = shape[dim] * (between + 1)
     joined = graph.reshape(apart, (*shape[:dim], size, *shape[dim + 1 :]))
     return graph.slice_along(joined, dim, 0, size - between)
 
 
 def reverse(graph: Graph, op: stablehlo.ReverseOp) -> SSAValue:
-    return reversed_along(graph, op.operand, ints(op.dimensions))
+    return reverse_dims(graph, op.operand, ints(op.dimensions))
 
 
-def reversed_along(graph: Graph, value: SSAValue, dims: Iterable[int]) -> SSAValue:
+def reverse_dims(graph: Graph, value: SSAValue, dims: Iterable[int]) -> SSAValue:
     for dim in dims:
         size = shape_of(value)[dim]
         if size > 1:
-            last = graph.binary("subtract", graph.number_i32(size - 1), graph.counted(size))
+            last = graph.binary("subtract", graph.number_i32(size - 1), graph.iota(size))
             value = graph.take(value, dim, last)
     return value
 
@@ -107,7 +109,7 @@ def positions(graph: Graph, starts: list[Start], rank: int) -> list[SSAValue]:
         if start.size > 1:
             window = [1] * (rank + len(starts))
             window[rank + number] = start.size
-            counted = graph.reshape(graph.counted(start.size), tuple(window))
+            counted = graph.reshape(graph.iota(start.size), tuple(window))
             place = graph.binary("add", place, counted)
         found.append(place)
     return found
@@ -121,7 +123,7 @@ def row_numbers(graph: Graph, places: list[SSAValue], sizes: tuple[int, ...]) ->
     return number
 
 
-def clamped(graph: Graph, place: SSAValue, limit: int) -> SSAValue:
+def clamp_start(graph: Graph, place: SSAValue, limit: int) -> SSAValue:
     """Clamp a start so that the window is inside."""
     low = graph.binary("maximum", graph.cast(place, i32), 0)
     return graph.binary("minimum", low, limit)
@@ -144,7 +146,7 @@ def windows(graph: Graph, value: SSAValue, starts: list[Start], batch: tuple[int
 def dynamic_slice(graph: Graph, op: stablehlo.DynamicSliceOp) -> SSAValue:
     shape, sizes = shape_of(op.operand), ints(op.slice_sizes)
     starts = [
-        Start(dim, size, clamped(graph, op.start_indices[dim], shape[dim] - size))
+        Start(dim, size, clamp_start(graph, op.start_indices[dim], shape[dim] - size))
         for dim, size in enumerate(sizes)
         if size != shape[dim]
     ]
@@ -163,8 +165,8 @@ def dynamic_update_slice(graph: Graph, op: stablehlo.DynamicUpdateSliceOp) -> SS
     for dim, size in enumerate(shape_of(op.update)):
         if size == shape[dim]:
             continue
-        place = graph.reshape(clamped(graph, op.start_indices[dim], shape[dim] - size), (1,))
-        offset = graph.binary("subtract", graph.counted(shape[dim]), place)
+        place = graph.reshape(clamp_start(graph, op.start_indices[dim], shape[dim] - size), (1,))
+        offset = graph.binary("subtract", graph.iota(shape[dim]), place)
         bounded = graph.binary("minimum", graph.binary("maximum", offset, 0), size - 1)
         update = graph.take(update, dim, bounded)
         here = graph.compare("eq", offset, bounded)
@@ -185,18 +187,18 @@ def gather(graph: Graph, op: stablehlo.GatherOp) -> SSAValue:
     starts = []
     for dim, size in enumerate(sizes):
         if dim in batching:
-            starts.append(Start(dim, 1, _counted_along(graph, batch, op, batching[dim])))
+            starts.append(Start(dim, 1, _iota_along(graph, batch, op, batching[dim])))
         elif dim in places and size != shape[dim]:
             place = places[dim]
             if not stablehlo.has_checked_indices(op):
-                place = clamped(graph, place, shape[dim] - size)
+                place = clamp_start(graph, place, shape[dim] - size)
             starts.append(Start(dim, size, place))
         elif dim not in places:
             value = graph.slice_along(value, dim, 0, size)
     if not starts:  # whole slices at position 0
         starts = [Start(0, sizes[0], graph.number_i32(0))]
     found = windows(graph, value, starts, batch)
-    return _placed(graph, op, found, [start.dim for start in starts])
+    return _restore_order(graph, op, found, [start.dim for start in starts])
 
 
 def index_parts(graph: Graph, indices: SSAValue, place: int) -> list[SSAValue]:
@@ -209,17 +211,17 @@ def index_parts(graph: Graph, indices: SSAValue, place: int) -> list[SSAValue]:
     return [graph.reshape(part, batch) for part in parts]
 
 
-def _counted_along(
-    graph: Graph, batch: tuple[int, ...], op: stablehlo.GatherOp, dim: int
-) -> SSAValue:
+def _iota_along(graph: Graph, batch: tuple[int, ...], op: stablehlo.GatherOp, dim: int) -> SSAValue:
     """Return positions along a dimension of the indices, ignoring the dimension of their parts."""
     dim -= dim > op.dimension_numbers.data.index_vector_dim
     shape = [1] * len(batch)
     shape[dim] = batch[dim]
-    return graph.reshape(graph.counted(batch[dim]), tuple(shape))
+    return graph.reshape(graph.iota(batch[dim]), tuple(shape))
 
 
-def _placed(graph: Graph, op: stablehlo.GatherOp, found: SSAValue, front: list[int]) -> SSAValue:
+def _restore_order(
+    graph: Graph, op: stablehlo.GatherOp, found: SSAValue, front: list[int]
+) -> SSAValue:
     """Permute (batch, dimensions in front, others) to the gather's order."""
     numbers, rank, batch = op.dimension_numbers.data, len(shape_of(op.operand)), op.indices_shape
     order = [*front, *(dim for dim in range(rank) if dim not in front)]

@@ -71,7 +71,7 @@ def _starts(graph: Graph, op: stablehlo.ScatterOp) -> list[Start]:
         ones = [1] * len(batch)
         place = along - (along > vector)
         ones[place] = batch[place]
-        places[dim] = graph.reshape(graph.counted(batch[place]), tuple(ones))
+        places[dim] = graph.reshape(graph.iota(batch[place]), tuple(ones))
     found = []
     for dim, size in enumerate(shape):
         if dim in places or windows.get(dim, 1) != size:

@@ -84,8 +84,8 @@ class _Conversion:
             raise no_counterpart(op, f"{op.name} of complex numbers")
         else:
             graph = Graph(Maker.before(op))
-            found = _CONVERTERS.get(type(op), _by_row)(graph, op)
-            values = found if isinstance(found, list) else [_wrapped(graph, op, found)]
+            found = _CONVERTERS.get(type(op), _convert_row)(graph, op)
+            values = found if isinstance(found, list) else [_wrap(graph, op, found)]
             for old, new in zip(op.results, values, strict=True):
                 old.replace_all_uses_with(new)
 
@@ -115,7 +115,7 @@ def _element(value: SSAValue) -> Attribute | None:
 Converter = Callable[[Graph, Any], SSAValue | list[SSAValue]]
 
 
-def _by_row(graph: Graph, op: Operation) -> SSAValue:
+def _convert_row(graph: Graph, op: Operation) -> SSAValue:
     """Convert an operation that is one row of the table."""
     key = op.name
     if isinstance(op, stablehlo.CompareOp):
@@ -142,7 +142,7 @@ _GROWING = (
 )  # fmt: skip
 
 
-def _wrapped(graph: Graph, op: Operation, value: SSAValue) -> SSAValue:
+def _wrap(graph: Graph, op: Operation, value: SSAValue) -> SSAValue:
     """Wrap around numbers that do not fit an integer's bits."""
     element, type = element_of(value), tensor_type(value)
     if not isinstance(element, IntegerType) or element.signedness.data is Signedness.UNSIGNED:
@@ -173,11 +173,11 @@ def _convert_type(graph: Graph, op: stablehlo.ConvertOp) -> SSAValue:
     value, element = op.operand, element_of(op.result)
     is_float = isinstance(element_of(value), AnyFloat)
     if is_float and isinstance(element, IntegerType) and element.width.data in (8, 16):
-        value = _saturated(graph, value, element)
+        value = _saturate(graph, value, element)
     return graph.add("typecast", [value], op.result.type)
 
 
-def _saturated(graph: Graph, value: SSAValue, element: IntegerType) -> SSAValue:
+def _saturate(graph: Graph, value: SSAValue, element: IntegerType) -> SSAValue:
     """Saturate numbers that do not fit, and turn NaN into zero, like XLA."""
     type = TensorType(f32, shape_of(value))
     value = value if value.type == type else graph.add("typecast", [value], type)

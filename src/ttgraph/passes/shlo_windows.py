@@ -10,7 +10,7 @@ from ttgraph.dialects import stablehlo
 from ttgraph.dialects.stablehlo import shape_of
 
 from .graph_maker import REDUCERS, Graph, no_counterpart
-from .shlo_places import padded
+from .shlo_places import pad_dim
 
 _FEW = 4  # windows of at most this size are reduced one element at a time
 
@@ -25,12 +25,12 @@ def reduce_window(graph: Graph, op: stablehlo.ReduceWindowOp) -> SSAValue:
     base, apart = op.numbers("base_dilations"), op.numbers("window_dilations")
     for dim, size in enumerate(sizes):
         low, high = borders[dim]
-        value = padded(graph, value, dim, (low, high, base[dim] - 1), init)
-        value = reduced_along(graph, name, value, dim, (size, strides[dim], apart[dim]))
+        value = pad_dim(graph, value, dim, (low, high, base[dim] - 1), init)
+        value = reduce_along(graph, name, value, dim, (size, strides[dim], apart[dim]))
     return value
 
 
-def reduced_along(
+def reduce_along(
     graph: Graph, name: str, value: SSAValue, dim: int, window: tuple[int, int, int]
 ) -> SSAValue:
     """Reduce windows along one dimension: `window` is size, stride, and distance of elements."""
@@ -42,7 +42,7 @@ def reduced_along(
         starts = range(0, size * apart, apart)
         parts = [graph.slice_along(value, dim, n, n + count, stride) for n in starts]
     else:
-        whole = _doubled(graph, name, value, dim, window)
+        whole = _reduce_doubling(graph, name, value, dim, window)
         parts = [graph.slice_along(whole, dim, 0, count, stride)]
     found = parts[0]
     for part in parts[1:]:
@@ -50,11 +50,11 @@ def reduced_along(
     return found
 
 
-def _shifted(graph: Graph, value: SSAValue, dim: int, start: int, count: int) -> SSAValue:
+def _shift(graph: Graph, value: SSAValue, dim: int, start: int, count: int) -> SSAValue:
     return graph.slice_along(value, dim, start, start + count)
 
 
-def _doubled(
+def _reduce_doubling(
     graph: Graph, name: str, value: SSAValue, dim: int, window: tuple[int, int, int]
 ) -> SSAValue:
     """Reduce windows of 1, 2, 4 and so on, and join those whose sizes add up to the size."""
@@ -64,15 +64,15 @@ def _doubled(
     count = shape_of(value)[dim] - (size - 1) * apart
     while True:
         if size & length:
-            part = _shifted(graph, whole, dim, done * apart, count)
+            part = _shift(graph, whole, dim, done * apart, count)
             found = part if found is None else graph.binary(name, found, part)
             done += length
         if done == size:
             assert found is not None
             return found
         left = shape_of(whole)[dim] - length * apart
-        first = _shifted(graph, whole, dim, 0, left)
-        whole = graph.binary(name, first, _shifted(graph, whole, dim, length * apart, left))
+        first = _shift(graph, whole, dim, 0, left)
+        whole = graph.binary(name, first, _shift(graph, whole, dim, length * apart, left))
         length *= 2
 
 
@@ -86,7 +86,7 @@ def select_and_scatter(graph: Graph, op: stablehlo.SelectAndScatterOp) -> SSAVal
     border = graph.number(REDUCERS[_choice(op)][1], op.operand)
     wide = op.operand
     for dim, (low, high) in enumerate(op.borders):
-        wide = padded(graph, wide, dim, (low, high, 0), border)
+        wide = pad_dim(graph, wide, dim, (low, high, 0), border)
     best, taken = _best(graph, op, wide), None
     total: SSAValue | None = None
     nothing = graph.number(0, op.source)
@@ -120,7 +120,7 @@ def _choice(op: stablehlo.SelectAndScatterOp) -> str:
 
 def _best(graph: Graph, op: stablehlo.SelectAndScatterOp, wide: SSAValue) -> SSAValue:
     for dim, size in enumerate(op.sizes):
-        wide = reduced_along(graph, _choice(op), wide, dim, (size, op.strides[dim], 1))
+        wide = reduce_along(graph, _choice(op), wide, dim, (size, op.strides[dim], 1))
     return wide
 
 
@@ -149,5 +149,5 @@ def _put(
         between = op.strides[dim] - 1
         size = shape_of(part)[dim]
         end = start + (size - 1) * (between + 1) + 1
-        part = padded(graph, part, dim, (start, shape[dim] - end, between), zero)
+        part = pad_dim(graph, part, dim, (start, shape[dim] - end, between), zero)
     return part

@@ -34,11 +34,11 @@ def arrange(op: MathOp, rows: int) -> list[MathOp]:
     made: SSAValue | None = None
     if name in (*BINARY, "where"):
         _give_dimensions(graph, op)
-        made = _repeated(graph, op)
+        made = _expand_repeated(graph, op)
     elif name in REDUCTIONS:
-        made = _reduced(graph, op)
+        made = _arrange_reduction(graph, op)
     elif name == "matmul":
-        made = _products(graph, op, rows)
+        made = _arrange_products(graph, op, rows)
     if made is None:
         return [op]
     replace_by(op, made)
@@ -84,7 +84,7 @@ def _give_dimensions(graph: _Graph, op: MathOp) -> None:
             op.operands[position] = graph.reshape(value, (1,) * rank)
 
 
-def _repeated(graph: _Graph, op: MathOp) -> SSAValue | None:
+def _expand_repeated(graph: _Graph, op: MathOp) -> SSAValue | None:
     """rule REPEAT"""
     whole = shape_of(op.result)
 
@@ -101,7 +101,7 @@ def _repeated(graph: _Graph, op: MathOp) -> SSAValue | None:
     return graph.do(op.ENTRY.name, *inputs)
 
 
-def _reduced(graph: _Graph, op: MathOp) -> SSAValue | None:
+def _arrange_reduction(graph: _Graph, op: MathOp) -> SSAValue | None:
     shape, values = shape_of(op.inputs[0]), op.values()
     rank = len(shape)
     dims = tuple(sorted(values["dim_arg"] or range(rank)))
@@ -125,7 +125,7 @@ def _reduced(graph: _Graph, op: MathOp) -> SSAValue | None:
     return graph.reshape(value, shape_of(op.result))
 
 
-def _products(graph: _Graph, op: MathOp, longest: int) -> SSAValue | None:
+def _arrange_products(graph: _Graph, op: MathOp, longest: int) -> SSAValue | None:
     """rules REPEAT and BATCH"""
     leading = [shape_of(each)[:-2] for each in (*op.inputs, op.result)]
     count, counts = prod(leading[-1]), [prod(each) for each in leading]

@@ -159,13 +159,13 @@ def _plan(op: MathOp, cores: Shape) -> _Plan:
     entry = BLOCK_OPS.get(name)
     is_simple = entry is not None and not [p for p in entry.parameters if name not in REDUCTIONS]
     if not is_simple or len(elements) != 1 or not elements <= ELEMENTS.keys():
-        raise _refused(op, "there is no tile operation for it and these element types")
-    dims = _reduced(op) if name in REDUCTIONS else ()
+        raise _make_refusal(op, "there is no tile operation for it and these element types")
+    dims = _find_reduced_dims(op) if name in REDUCTIONS else ()
     if dims:
-        types[-1] = TensorType(elements.copy().pop(), _kept(shape_of(op.inputs[0]), dims))
+        types[-1] = TensorType(elements.copy().pop(), _keep_dims(shape_of(op.inputs[0]), dims))
     shapes = [tuple(type.get_shape()) for type in types]  # type: ignore[attr-defined]
     if not all(shapes):
-        raise _refused(op, "a tensor without dimensions")
+        raise _make_refusal(op, "a tensor without dimensions")
     layouts = [MetalLayout(shape) for shape in shapes]
     steps = 1
     if name == "matmul":
@@ -177,14 +177,14 @@ def _plan(op: MathOp, cores: Shape) -> _Plan:
     return _Plan(op, name, tuple(types), parts, ELEMENTS[elements.pop()], dims, steps)  # type: ignore[arg-type]
 
 
-def _kept(shape: Shape, dims: Shape) -> Shape:
+def _keep_dims(shape: Shape, dims: Shape) -> Shape:
     kept = list(shape)
     for dim in dims:
         kept[dim] = 1
     return tuple(kept)
 
 
-def _reduced(op: MathOp) -> Shape:
+def _find_reduced_dims(op: MathOp) -> Shape:
     """Return the reduced dimensions, counted from the end: -1 are columns, -2 rows."""
     shape, values = shape_of(op.inputs[0]), op.values()
     rank = len(shape)
@@ -192,7 +192,7 @@ def _reduced(op: MathOp) -> Shape:
     return dims
 
 
-def _refused(op: MathOp, why: str) -> Exception:
+def _make_refusal(op: MathOp, why: str) -> Exception:
     broken = codes.GRAPH_NOT_LOWERED.broken(
         f"`{op.name}` does not become threads of cores: {why}",
         "compile it for ttnn: shlo-to-ttir, ttir-to-ttnn",
@@ -213,7 +213,7 @@ def _operand(layout: MetalLayout, result: MetalLayout) -> _Part:
 def _product(op: MathOp, layouts: list[MetalLayout], cores: Shape) -> tuple[tuple[_Part, ...], int]:
     """Divide a product; the matrices of a batch are stacked vertically. rule BATCH"""
     if any(len(layout.logical_shape) < 2 for layout in layouts):
-        raise _refused(op, "a product of vectors")
+        raise _make_refusal(op, "a product of vectors")
     batches = [prod(layout.logical_shape[:-2]) for layout in layouts]
     most = batches[-1]
     if most == 1:

@@ -101,8 +101,8 @@ def _replace(op: Operation, call: Call) -> None:
         if isinstance(op, FormOp):
             call = replace(call, inputs=tuple(op.inputs()), values=op.values())
         refuse_quantized(call)
-        results = _decomposed(Graph(Maker.before(op)), call)
-        for made in _between(before, op):
+        results = _decompose(Graph(Maker.before(op)), call)
+        for made in _find_between(before, op):
             made.verify(verify_nested_ops=False)
     except (ValueError, VerifyException) as error:  # rule NAMED
         raise not_computed(op, str(error)) from None
@@ -117,20 +117,20 @@ def _replace(op: Operation, call: Call) -> None:
 def _use_from_here(op: Operation, results: list[SSAValue]) -> None:
     """rule PLACE"""
     written, (new,) = op.operands[0], results
-    later = [use for use in written.uses if _follows(use.operation, op)]
+    later = [use for use in written.uses if _is_after(use.operation, op)]
     if not later:
         raise not_computed(op, "it writes in place what nothing after it reads")
     for use in later:
         use.operation.operands[use.index] = new
 
 
-def _follows(op: Operation, before: Operation) -> bool:
+def _is_after(op: Operation, before: Operation) -> bool:
     """Does it come after `before`, in its block or nested in it?"""
     found = next((each for each in (op, *around(op)) if each.parent is before.parent), None)
     return found is not None and before.is_before_in_block(found)
 
 
-def _between(first: Operation | None, last: Operation) -> list[Operation]:
+def _find_between(first: Operation | None, last: Operation) -> list[Operation]:
     """Return the operations that were added before an operation."""
     found = []
     op = last.prev_op
@@ -140,7 +140,7 @@ def _between(first: Operation | None, last: Operation) -> list[Operation]:
     return found
 
 
-def _decomposed(graph: Graph, call: Call) -> list[SSAValue]:
+def _decompose(graph: Graph, call: Call) -> list[SSAValue]:
     op, name = call.op, call.name
     rule = _RULES.get(name)
     if rule is None and (op.name in _TABLE or name in _SAME):

@@ -59,7 +59,7 @@ def _lay_out(function: func.FuncOp) -> None:
             _place_argument(argument, operations[0], is_own)
     for op in operations:
         if isinstance(op, func.ReturnOp):
-            _bring(op, is_tiled=is_own)
+            _convert_operands(op, is_tiled=is_own)
         else:
             _place(op)
     set_function_type(function, [value.type for value in terminator(block).operands])
@@ -69,7 +69,7 @@ def _place_argument(argument: SSAValue, origin: Operation, is_own: bool) -> None
     """rule CALLER, rule OWN"""
     type = tensor_type(argument)
     given = layout_of(type)
-    own = with_layout(_supported(type, origin), given or _layout(type, origin, is_tiled=is_own))
+    own = with_layout(_to_supported(type, origin), given or _layout(type, origin, is_tiled=is_own))
     argument = _with_type(argument, own)
     users = [use for use in argument.uses if not isinstance(use.operation, func.ReturnOp)]
     users = [use for use in users if not _is_weight(use)]
@@ -85,13 +85,13 @@ def _place(op: Operation) -> None:
     """rule TILE"""
     is_call = isinstance(op, ControlOp)
     if is_call:  # rule OWN
-        _bring(op, is_tiled=True)
+        _convert_operands(op, is_tiled=True)
     for result in list(op.results):
         type = tensor_type(result)
         if any(result.uses):
             _check_numbers(op, type)
         layout = _layout(type, op, is_tiled=is_call or not _stays_in_rows(result))
-        _with_type(result, with_layout(_supported(type, op), layout))
+        _with_type(result, with_layout(_to_supported(type, op), layout))
     if isinstance(op, ttir.TTLangOp):  # a sharded init gives a sharded result
         for init, output in zip(op.inits, list(op.outputs), strict=True):
             _with_type(output, init.type)
@@ -122,7 +122,7 @@ def _stays_in_rows(value: SSAValue) -> bool:
 _CONVOLUTIONS = (ttir.MATH["conv2d"], ttir.MATH["conv_transpose2d"])
 
 
-def _bring(op: Operation, *, is_tiled: bool) -> None:
+def _convert_operands(op: Operation, *, is_tiled: bool) -> None:
     """rule CALLER and rule OWN, for tensors passed to others."""
     for position, value in enumerate(op.operands):
         layout = layout_of(value.type)
@@ -138,14 +138,14 @@ def _to_layout(value: SSAValue, layout: TensorLayout) -> Operation:
 
 
 def _layout(type: Tensor, origin: Operation, *, is_tiled: bool) -> TensorLayout:
-    element = str(_supported(type, origin).element_type)
+    element = str(_to_supported(type, origin).element_type)
     return interleaved(tuple(type.get_shape()), element, is_tiled=is_tiled)
 
 
 _ELEMENTS: dict[Attribute, Attribute] = {f64: f32, i1: bf16}
 
 
-def _supported(type: Tensor, origin: Operation) -> Tensor:
+def _to_supported(type: Tensor, origin: Operation) -> Tensor:
     """rule TYPE"""
     element = type.element_type
     chosen = _ELEMENTS.get(element, element)
@@ -161,7 +161,7 @@ def _supported(type: Tensor, origin: Operation) -> Tensor:
 
 def _check_numbers(op: Operation, type: Tensor) -> None:
     """rule TYPE, for constants in the graph"""
-    held: object = _supported(type, op).element_type
+    held: object = _to_supported(type, op).element_type
     if held == type.element_type or not isinstance(held, IntegerType) or type.element_type == i1:
         return
     low, high = (0, 2**32) if held == _UI32 else (-(2**31), 2**31)

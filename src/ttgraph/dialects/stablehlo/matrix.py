@@ -26,7 +26,7 @@ from ttgraph.dialects.graph import Dense
 from ttl.dialects.building import DefinedOperation
 
 from .elementwise import BINARY
-from .regions import RegionReduceOp, reduced
+from .regions import RegionReduceOp, match_plain_reduction
 from .text import (
     Dims,
     Tensor,
@@ -275,7 +275,7 @@ class ReduceOp(DefinedOperation):
 
     @classmethod
     def _of_region(cls, op: RegionReduceOp) -> ReduceOp | RegionReduceOp:
-        found = reduced(op)
+        found = match_plain_reduction(op)
         if found is None:
             return op
         (result,) = op.outputs

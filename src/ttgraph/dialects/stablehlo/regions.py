@@ -34,7 +34,7 @@ from ttl.dialects.building import DefinedOperation
 
 from .control import ReturnOp
 from .elementwise import BinaryOp
-from .text import dims, ints, parse_dims, parse_numbers, printed_lists, shape_of
+from .text import dims, format_lists, ints, parse_dims, parse_numbers, shape_of
 
 OperandPair = tuple[UnresolvedOperand, UnresolvedOperand]
 
@@ -173,7 +173,7 @@ class ScatterDimensions(Data[ScatterNumbers]):
     name = "stablehlo.scatter"
 
     def print_parameter(self, printer: Printer) -> None:
-        parts = printed_lists(self.data)
+        parts = format_lists(self.data)
         if self.data.index_vector_dim:
             parts.append(f"index_vector_dim = {self.data.index_vector_dim}")
         printer.print_string(f"<{', '.join(parts)}>")
@@ -256,7 +256,7 @@ class SelectAndScatterOp(WindowOp):
     scatter = region_def()
 
 
-def reduced(op: RegionReduceOp) -> tuple[SSAValue, SSAValue, str] | None:
+def match_plain_reduction(op: RegionReduceOp) -> tuple[SSAValue, SSAValue, str] | None:
     """Return operand, start and reducer if one operation reduces one tensor, else None."""
     reducer = reducer_of(op.body)
     if len(op.inputs) != 1 or reducer in (None, "second"):

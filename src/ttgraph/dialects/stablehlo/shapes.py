@@ -33,13 +33,13 @@ from .text import (
     RowOp,
     dims,
     element_of,
+    format_lists,
     ints,
     parse_names,
     parse_numbers,
     parse_word,
     print_operands,
     print_signature,
-    printed_lists,
     read_op,
     shape_of,
 )
@@ -168,7 +168,7 @@ class GatherDimensions(Data[GatherNumbers]):
     name = "stablehlo.gather"
 
     def print_parameter(self, printer: Printer) -> None:
-        parts = [*printed_lists(self.data), f"index_vector_dim = {self.data.index_vector_dim}"]
+        parts = [*format_lists(self.data), f"index_vector_dim = {self.data.index_vector_dim}"]
         printer.print_string(f"<{', '.join(parts)}>")
 
     @classmethod

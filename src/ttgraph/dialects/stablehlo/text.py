@@ -76,7 +76,7 @@ def parse_dims(parser: AttrParser) -> tuple[int, ...]:
     return tuple(parser.parse_comma_separated_list(square, parser.parse_integer))
 
 
-def printed_lists(numbers: DataclassInstance) -> list[str]:
+def format_lists(numbers: DataclassInstance) -> list[str]:
     """Print the lists of dimension numbers that are not empty, as `offset_dims = [1]`."""
     lists = {field.name: getattr(numbers, field.name) for field in fields(numbers)}
     return [f"{name} = {list(found)}" for name, found in lists.items()
