@@ -1,12 +1,12 @@
-"""Costs from the zones that the device profiler has logged.
+"""Computes costs from the zones that the device profiler has logged.
 
 Rules
-* stream: n transfers of so many bytes take a latency and n times the larger of what a call takes
-  and bytes / rate. Small pages give the call, large ones the rate, one page the latency.
-* difference: what a tile takes is the difference of many tiles and few, so that calls, waits and
-  the zone itself do not count.
-* grid: bytes of all nodes, by the time from the first start to the last end.
-* spread: a cost is [best, typical, worst]: of the repeats the fastest, the median, the slowest.
+* stream: n transfers take a latency plus n times the larger of a call's cost and bytes / rate.
+  Small pages give the call's cost, large ones the rate, one page the latency.
+* difference: a tile's cost is the difference of many tiles and few, so that calls, waits and the
+  zone itself do not count.
+* grid: the bytes of all nodes, divided by the time from the first start to the last end.
+* spread: a cost is [best, typical, worst]: the fastest, median and slowest repeat.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 from ttl.device.profile import MATH, Zone
 
 UNPACK, PACK = "TRISC_0", "TRISC_2"
-SMALL, TILE, LARGE = 576, 2048, 4096  # bytes of a page
+SMALL, TILE, LARGE = 576, 2048, 4096  # page size in bytes
 SOURCE = "measured by ttl calibrate"
 CLOCK = "clock_ghz"
 _NAME = re.compile(r"(\w+?)_(\d+)_(\d+)")
@@ -32,7 +32,7 @@ Key = tuple[str, int, int]  # kind, bytes, count
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A zone from its start to its end."""
+    """Zone from its start to its end."""
 
     processor: str
     run: str
@@ -41,7 +41,7 @@ class Region:
 
 
 class Measured:
-    """The regions of a log, by what their signposts say."""
+    """Regions of a log, by the names of their signposts."""
 
     def __init__(self, zones: Iterable[Zone]):
         self.regions: dict[Key, list[Region]] = defaultdict(list)
@@ -59,7 +59,7 @@ class Measured:
                 self.regions[key].append(region)
 
     def cycles(self, kind: str, size: int, count: int, processor: str = "") -> list[int]:
-        """Of each repeat, ascending; movers are on the one processor that has the region."""
+        """Return each repeat's cycles, ascending; data movement has its region on one processor."""
         found = self.regions.get((kind, size, count), [])
         own = (each for each in found if processor in ("", each.processor))
         return sorted(each.end - each.start for each in own)
@@ -68,7 +68,7 @@ class Measured:
         return sorted(n for name, bytes_, n in self.regions if (name, bytes_) == (kind, size))
 
     def of_one(self, kind: str, size: int, processor: str = "") -> list[float]:  # rule difference
-        """What one more takes: [best, typical, worst], or nothing if there are no two counts."""
+        """Return the cost of one more: [best, typical, worst]; empty unless two counts exist."""
         counts = self.counts(kind, size)
         if len(counts) < 2:
             return []
@@ -79,7 +79,7 @@ class Measured:
         return [(_of(many) - _of(few)) / tiles for _of in (min, median, max)]
 
     def grid_rates(self, kind: str) -> list[float]:  # rule grid
-        """Bytes a cycle of each repeat, descending."""
+        """Return each repeat's bytes per cycle, descending."""
         rates = []
         for (name, size, count), regions in self.regions.items():
             by_run: dict[str, list[Region]] = defaultdict(list)
@@ -95,8 +95,8 @@ class Measured:
 def calibrated(
     costs: object, zones: Iterable[Zone], clock_mhz: float | None
 ) -> tuple[Any, list[str]]:
-    """The costs of a chip with what was measured in place of what was published, and the names of
-    these numbers.
+    """Replace published costs of a chip by measured ones; return the costs and the names of the
+    replaced numbers.
     """
     made, measured = copy.deepcopy(costs), Measured(zones)
     names = []

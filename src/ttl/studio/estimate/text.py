@@ -1,4 +1,4 @@
-"""An estimate in words and tables, and as values for JSON."""
+"""Shows an estimate in words and tables, and as values for JSON."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def estimate_text(found: Estimate) -> str:
 
 
 def estimate_values(found: Estimate) -> dict[str, Any]:
-    """For JSON."""
+    """Return the estimate as values for JSON."""
     rates = {
         "tflops": found.tflops, "gbytes_per_second": found.gbytes,
         "roofline_microseconds": found.roofline,
@@ -53,7 +53,7 @@ def estimate_values(found: Estimate) -> dict[str, Any]:
 
 
 def _number(value: float) -> str:
-    """Two digits that count: the model knows no more."""
+    """Format with two significant digits, the model's precision."""
     return f"{value:.0f}" if value >= 100 else f"{value:.2g}"
 
 

@@ -1,4 +1,4 @@
-"""The estimated times of all steps: as data, by node and kernel, and for Perfetto."""
+"""Estimated times of all steps, as data by node and kernel, and for Perfetto."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ TRANSFERS = (Do.READ, Do.WRITE, Do.MULTICAST)
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
-    """One step of a thread; times are microseconds from the start of the operation."""
+    """Step of a thread; times are microseconds from the start of the operation."""
 
     thread: str  # reader, writer, unpack, math, pack
-    name: str  # of the call
-    line: int  # of the program, 0 if it is not known
+    name: str  # the call's name
+    line: int  # in the program, 0 if unknown
     begin: float
     end: float
     details: dict[str, Any]  # transfers and bytes, or buffer and pages
-    arrives: float = 0.0  # of a transfer: when it is through, which may be after `end`
-    waited: float = 0.0  # from `begin` on
-    reason: str = ""  # of the wait, if there was one
+    arrives: float = 0.0  # the end of a transfer, which may be after `end`
+    waited: float = 0.0  # starting at `begin`
+    reason: str = ""  # why it waited, if it did
 
 
 @dataclass(frozen=True, slots=True)
 class KernelTimeline:
-    """What a kernel does on each of these nodes, in the order of each of its threads."""
+    """Steps of a kernel on each of these nodes, in each thread's order."""
 
     nodes: tuple[Node, ...]
     kernel: str
@@ -44,7 +44,7 @@ class KernelTimeline:
     start: float
     end: float
     steps: tuple[StepTime, ...]
-    sections: tuple[tuple[float, float], ...]  # of DST, from acquire to release
+    sections: tuple[tuple[float, float], ...]  # DST sections, from acquire to release
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class Timeline:
 
 
 def timeline(compiled: CompiledOperation, recording: Recording, costs: object) -> Timeline:
-    """A run of the model in the typical case, with every step."""
+    """Run the model in the typical case, recording every step."""
     model = Model(compiled, recording, costs)
     machine = model.timeline()
     to_us = 1 / (model.costs()["clock_ghz"] * 1e3)
@@ -116,7 +116,7 @@ def _sections(slices: list[Slice], to_us: float) -> Iterator[tuple[float, float]
 def timeline_events(
     compiled: CompiledOperation, recording: Recording, costs: Any, start: float
 ) -> tuple[Events, float]:
-    """One node of each kind for Perfetto, from `start` on; and when they end."""
+    """Return Perfetto events of one node of each kind, starting at `start`, and their end."""
     made = timeline(compiled, recording, costs)
     by_nodes: dict[tuple[Node, ...], list[KernelTimeline]] = {}
     for each in made.kernels:
@@ -142,8 +142,8 @@ def _nodes_text(nodes: tuple[Node, ...]) -> str:
 
 
 def kernel_events(each: KernelTimeline, process: int, first: int, start: float) -> Events:
-    """A track for each thread of the kernel, numbered from `first` on: slices of its steps, and
-    asynchronous ones of transfers and DST sections.
+    """Make a track for each thread of the kernel, numbered from `first`: slices of its steps, and
+    asynchronous slices of transfers and DST sections.
     """
     tracks = {name: first + n for n, name in enumerate(_threads(each))}
     file = Path(each.file).name

@@ -1,4 +1,4 @@
-"""What is known of a program's names by reading it: no statement is executed."""
+"""Checks a program's names by reading it: executes no statement."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KNOWN = {*dir(builtins), "__file__", "__name__", "__doc__", "__spec__"}
 
 
 def wrong_names(module: tree.Function, file: str) -> list[Diagnostic]:
-    """Names that `ttl` and its namespaces do not have, and those that nobody defines in kernels."""
+    """Report names that `ttl` and its namespaces lack, and undefined names in kernels."""
     nodes = [*walk(module)]
     return [*_missing(nodes, file), *_undefined(nodes, file)]
 
@@ -41,7 +41,7 @@ def _missing(nodes: list[tree.Node], file: str) -> Iterator[Diagnostic]:
 
 
 def _aliases(nodes: list[tree.Node]) -> dict[Binding, str]:
-    """The variables with which a program imports ttl."""
+    """Find the variables with which a program imports ttl."""
     found: dict[Binding, str] = {}
     for node in nodes:
         for each in node.names if isinstance(node, tree.Import) else ():
@@ -62,7 +62,7 @@ def _path(node: tree.Expression, aliases: dict[Binding, str]) -> str:
 
 
 def _undefined(nodes: list[tree.Node], file: str) -> Iterator[Diagnostic]:
-    """Names in functions; not in a module that imports names nobody lists."""
+    """Yield undefined names in functions, unless the module uses `import *`."""
     if any(isinstance(node, tree.Imported) and node.name == "*" for node in nodes):
         return
     functions = (each for each in nodes[1:] if isinstance(each, tree.Function))
@@ -77,7 +77,7 @@ def _undefined(nodes: list[tree.Node], file: str) -> Iterator[Diagnostic]:
 
 
 def _names(function: tree.Function) -> Iterator[tree.Name]:
-    """Those that it uses itself, and in its lambdas."""
+    """Yield the names that a function and its lambdas use."""
     waiting: list[tree.Node] = [*function.body]
     while waiting:
         node = waiting.pop(0)

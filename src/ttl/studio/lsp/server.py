@@ -1,7 +1,7 @@
 """`ttl lsp`: the protocol, over standard input and output.
 
-Every text is looked at by a worker process, a moment after the last change: what a program does
-wrong cannot stop the server. Costs are estimated when a file is opened or saved.
+A worker process checks every text, a moment after the last change, so a wrong program cannot stop
+the server. Costs are estimated when a file is opened or saved.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ttl import __version__
 from .messages import Messages
 from .showing import diagnostic_of, fixes, hover_text
 
-QUIET_SECONDS = 0.3  # after the last change
+QUIET_SECONDS = 0.3  # wait after the last change
 LONGEST_SECONDS = 60.0
 WORKER = (sys.executable, "-m", "ttl.studio.lsp.worker")
 DOTTED = re.compile(r"[\w.]+")
@@ -33,7 +33,7 @@ DOTTED = re.compile(r"[\w.]+")
 
 @dataclass(slots=True)
 class Document:
-    """What is known of an open file."""
+    """Facts about an open file."""
 
     found: dict[str, Any] = field(default_factory=lambda: {"lines": {}, "cpp": []})
     looking: asyncio.Task[None] | None = None
@@ -46,7 +46,7 @@ class Server(LanguageServer):
         self.folder = Path(tempfile.mkdtemp(prefix="ttl-lsp-"))
 
     def look_soon(self, uri: str, seconds: float, with_estimate: bool = False) -> None:
-        """What was under way is about a text that is no more."""
+        """Schedule a check and cancel the running one, whose text is outdated."""
         document = self.documents.setdefault(uri, Document())
         if document.looking is not None:
             document.looking.cancel()
@@ -72,7 +72,7 @@ class Server(LanguageServer):
         )
 
     def opened(self, uri: str) -> TextDocument | None:
-        """The text as the client has it; no file is read for one that it has not opened."""
+        """Return the client's text; does not read files that the client has not opened."""
         return self.workspace.text_documents.get(uri)
 
     def lines(self, uri: str) -> list[str]:
@@ -86,7 +86,7 @@ class Server(LanguageServer):
 
 
 async def _answer_of_worker(asked: str) -> dict[str, Any] | None:
-    """None if the worker failed, or took too long."""
+    """Ask a worker; None if it failed or took too long."""
     pipe = asyncio.subprocess.PIPE
     worker = await asyncio.create_subprocess_exec(
         *WORKER, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL
@@ -100,7 +100,7 @@ async def _answer_of_worker(asked: str) -> dict[str, Any] | None:
     finally:
         if worker.returncode is None:
             worker.kill()
-            await worker.wait()  # its pipes are closed while there is a loop to close them
+            await worker.wait()  # closes its pipes while the event loop still runs
 
 
 def make_server() -> Server:
@@ -149,7 +149,7 @@ def _hover(server: Server, given: types.HoverParams) -> types.Hover | None:
 
 
 def _word(line: str, character: int) -> tuple[str, str]:
-    """The name under the cursor, alone and with what stands before its points."""
+    """Return the name under the cursor, alone and with its dotted prefix."""
     for match in DOTTED.finditer(line):
         if match.start() <= character <= match.end():
             before = line[match.start() : character]
@@ -160,7 +160,7 @@ def _word(line: str, character: int) -> tuple[str, str]:
 
 
 def _cpp_of_line(server: Server, given: types.ImplementationParams) -> list[types.Location]:
-    """The lines of C++ that a line of the program became, of all kernels."""
+    """Return the C++ lines of all kernels that a program line became."""
     document = server.documents.get(given.text_document.uri)
     wanted = given.position.line + 1
     found = []

@@ -1,8 +1,8 @@
-"""Looks at one text of a program, in a process of its own: `python -m ttl.studio.lsp.worker`.
+"""Checks one text of a program, in its own process: `python -m ttl.studio.lsp.worker`.
 
-rule PURE    of the top level only definitions, imports and plain values are executed, no calls: an
+rule PURE    only definitions, imports and plain values of the top level are executed, no calls: an
              editor must not run the program
-rule KNOWN   an operation is checked for the arguments of its last call, where `ttl run` kept it
+rule KNOWN   an operation is checked for the arguments of its last call, if `ttl run` kept it
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Found = dict[str, Any]
 
 
 def look(text: str, file: str, cpp_folder: Path, with_estimate: bool) -> Found:
-    """What the server shows; lines are counted from 1."""
+    """Return the values that the server shows; lines are counted from 1."""
     found: Found = {"diagnostics": [], "lines": {}, "cpp": []}
     lines = text.splitlines(keepends=True)
     linecache.cache[file] = len(text), None, lines, file
@@ -78,7 +78,7 @@ def _syntax(error: SyntaxError, file: str) -> Found:
 
 
 def _operations(text: str, file: str) -> list[Operation]:  # rule PURE
-    """The text is compiled as a whole, without some statements: functions are then the same."""
+    """Execute the text's definitions; it is compiled as a whole, so functions are unchanged."""
     sys.path.insert(0, str(Path(file).parent))
     tree = ast.parse(text, file)
     for number, statement in enumerate(tree.body):
@@ -93,7 +93,7 @@ def _operations(text: str, file: str) -> list[Operation]:  # rule PURE
 
 
 def _executed(tree: ast.Module, file: str, names: dict[str, object]) -> int | None:
-    """The line of the top level that cannot be executed; None if all of them can."""
+    """Execute the top level; return the first line that cannot be executed, or None."""
     names.clear()
     names.update(__name__="ttl_edited", __file__=file)
     code = compile(tree, file, "exec", dont_inherit=True)
@@ -132,7 +132,7 @@ def _arguments(call: Found) -> Found:
 
 
 def _look_at_operation(operation: Operation, call: Found, found: Found, folder: Path) -> None:
-    """What is wrong with it, as `ttl check --compile-only` finds it, then its C++ and threads."""
+    """Check an operation like `ttl check --compile-only`, then add its C++ and threads."""
     shown = io.StringIO()
     arguments = _arguments(call)
     with redirect_stderr(shown), redirect_stdout(io.StringIO()):
@@ -167,7 +167,7 @@ def _compiled(operation: Operation, arguments: Found) -> list[CompiledOperation]
 
 
 def _kernel(compiled: CompiledOperation, kernel: Kernel, found: Found, folder: Path) -> None:
-    """Its C++ as a file, and which of its lines each line of the program became."""
+    """Write a kernel's C++ to a file, and map program lines to its lines."""
     file = folder / f"{compiled.name}-{kernel.name}.cpp"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(kernel.cpp_source)
@@ -182,7 +182,7 @@ OFFSET = re.compile(r"\w+ dst = tile \+ (\d+);")
 
 
 def dst_use(kernel: Kernel) -> dict[int, int]:
-    """By line of the program: how many DST registers the section that it became uses."""
+    """Return the DST registers that each program line's section uses."""
     used: dict[int, int] = {}
     line, count = 0, 1
     for number, text in enumerate(kernel.cpp_source.splitlines(), 1):
@@ -200,7 +200,7 @@ def dst_use(kernel: Kernel) -> dict[int, int]:
 
 
 def _threads(operation: Operation, arguments: Found, found: Found) -> None:
-    """Of a unified operation: the threads of each line, also of operations that it expands."""
+    """Find the threads of each line of a unified operation, and of operations that it expands."""
     from ttl.source.unified.listing import threads_by_line
     from ttl.source.unified.unify import threads_of
 
@@ -232,7 +232,7 @@ def _estimate(operation: Operation, call: Found, found: Found) -> None:
 
 
 def main() -> None:
-    """A request as JSON on standard input, the answer on standard output."""
+    """Read a request as JSON from standard input and write the answer to standard output."""
     asked = json.load(sys.stdin)
     folder = Path(asked["cpp_folder"])
     answer = look(asked["text"], asked["file"], folder, asked["with_estimate"])

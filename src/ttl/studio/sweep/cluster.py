@@ -1,7 +1,7 @@
-"""Jobs on the workers of a Dask cluster.
+"""Runs jobs on the workers of a Dask cluster.
 
-Dask gives the jobs of a worker that was lost to others, and gives up a job that has cost several
-workers their lives. Whether the scheduler is still there is asked while nothing is done.
+Dask passes a lost worker's jobs to others, and gives up a job that has killed several workers. We
+check that the scheduler still exists while no job finishes.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from .store import version_of_pyttlang as own_version
 
 CONNECT_SECONDS = 20
 ASKED_EVERY_SECONDS = 2.0
-# What Dask raises for it. A TimeoutError is an OSError, too.
+# Dask's exceptions for a lost scheduler. A TimeoutError is an OSError, too.
 LOST_CONNECTION = (OSError, asyncio.CancelledError, concurrent.futures.CancelledError)
 LOST = "the scheduler at {} was lost"
 AGAIN = "start the same command again: what was finished is kept and is not done again"
@@ -29,7 +29,7 @@ AGAIN = "start the same command again: what was finished is kept and is not done
 
 @contextmanager
 def cluster(address: str) -> Iterator[Any]:
-    """A client of the scheduler, whose workers have this version of pyttlang; UsageError if not."""
+    """Connect to the scheduler; raise UsageError unless its workers have this pyttlang version."""
     try:
         from distributed import Client
     except ImportError:
@@ -53,7 +53,7 @@ def cluster(address: str) -> Iterator[Any]:
 
 
 def _quiet() -> None:
-    """What is wrong is reported by us, once."""
+    """Silence Dask's log: we report errors, once."""
     for name in list(logging.root.manager.loggerDict):
         if name.startswith(("distributed", "tornado")):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
@@ -75,7 +75,7 @@ def _check_workers(client: Any, address: str) -> None:
 def on_cluster(
     client: Any, jobs: Sequence[Any], call: Callable[[Any], Result] = run_job
 ) -> Iterator[tuple[int, Result]]:
-    """Results as they arrive; UsageError if the scheduler goes away."""
+    """Yield results as they arrive; raise UsageError if the scheduler is lost."""
     from distributed import wait
 
     address = client.scheduler.address
@@ -113,7 +113,7 @@ def _result(future: Any, address: str) -> Result:
     if future.status == "error":
         error = future.exception()
         return {CRASHED: f"{type(error).__name__}: {error}".splitlines()[0]}
-    raise _lost(address)  # cancelled or lost, and not by us
+    raise _lost(address)  # cancelled or lost, but not by us
 
 
 def _lost(address: str) -> UsageError:

@@ -1,4 +1,4 @@
-"""The files that a program is made of, as far as it imports them from its own folder."""
+"""Finds the files of a program that it imports from its own folder."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from ttl.source.walking import walk
 
 
 def program_files(program: Path) -> dict[str, str]:
-    """The texts of the program and of what it imports from beside it, by their names there."""
+    """Return the texts of the program and of modules imported from its folder, by name."""
     texts: dict[str, str] = {}
     left = [program.name]
     while left:
         name = left.pop()
-        # A program that cannot be read tells when it is run.
+        # Running a program that cannot be read reports why.
         with suppress(OSError, ValueError, SyntaxError, RecursionError):
             texts[name] = (program.parent / name).read_text(encoding="utf-8")
             found = read_module(texts[name])

@@ -1,7 +1,7 @@
-"""What a trial depends on, as the name of a file: the same in every process.
+"""Names a trial's file by everything it depends on, equal in every process.
 
-The operation as it is with the configuration: its code and everything that the code names; the
-tensors; the chip and its costs; the options; pyttlang itself.
+These are the operation with its configuration, that is, its code and everything that the code
+names; the tensors; the chip and its costs; the options; pyttlang itself.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from .trial import COUNTED, Trial, tensors_of
 
 
 def trial_key(trial: Trial, common: list[object]) -> str:
-    """Empty if nobody can tell what the trial depends on, or if there is no operation.
+    """Return the key; empty if the trial's dependencies are unknown or if it has no operation.
 
-    `common`: the surroundings() of all trials of the sweep.
+    `common` is surroundings(), which all trials of the sweep share.
     """
     try:
         operation, more = trial.tuned.variant(trial.config)
-    except Exception:  # the trial finds it out again, and fast
+    except Exception:  # the trial fails in the same way, and fast
         return ""
     given = {**trial.kwargs, **more}
     tensors = tensors_of(trial.args, given)
@@ -43,7 +43,7 @@ def trial_key(trial: Trial, common: list[object]) -> str:
 
 
 def surroundings(costs: object) -> list[Any]:
-    """What all trials of a sweep have in common."""
+    """Return the values that all trials of a sweep share."""
     now = Options.current()
     options = asdict(now)
     chosen = [repr(options[name]) for name in COUNTED]
@@ -52,7 +52,7 @@ def surroundings(costs: object) -> list[Any]:
 
 
 def call_key(tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
-    """What tells this call from others of the same process, by the key of the operation."""
+    """Return the key of a call among the calls of this process, by the operation's `key`."""
     named = tuned.key_of(args, kwargs)
     tensors = tensors_of(tuple(named.values()), {})
     try:
@@ -64,7 +64,7 @@ def call_key(tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, 
 
 
 def _code_key(tuned: TunedOperation) -> str:
-    """The code and what it names: the program may have changed a global since the last call."""
+    """Hash the code and values it names: the program may have changed a global since."""
     try:
         return stable(freeze_all([tuned.tuned.function], []), places=False)
     except NoKey:

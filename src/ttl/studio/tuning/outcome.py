@@ -1,4 +1,4 @@
-"""What was found out about one configuration."""
+"""Outcomes of configurations, and the comparison of their results."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from ttl.studio.sweep import CRASHED
 
 from .sketch import Sketch, another_size, difference
 
-NOTHING_LEFT_OUT = 0.9  # of the elements that others change; some get what they held by chance
+NOTHING_LEFT_OUT = 0.9  # of the elements that others change; some keep their value by chance
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Microseconds, or the reason why the configuration is left out."""
+    """Microseconds of a configuration, or the reason why it is left out."""
 
     best: float = 0.0
     typical: float = 0.0
     worst: float = 0.0
     is_measured: bool = False  # on a device
     problem: str = ""
-    code: str = ""  # of the diagnostic that is the problem
+    code: str = ""  # the problem's diagnostic code
     results: list[Sketch] = field(default_factory=list)
-    elements: str = ""  # a digest of what the tensors held; results of others cannot be compared
+    elements: str = (
+        ""  # a digest of the tensors' values; results on other values cannot be compared
+    )
 
     @property
     def is_left_out(self) -> bool:
@@ -41,13 +43,13 @@ class Outcome:
 
 
 def is_mixed(outcomes: list[Outcome]) -> bool:
-    """Have they results for different elements?"""
+    """Are there results for different elements?"""
     return len({each.elements for each in outcomes if each.elements}) > 1
 
 
 def without_wrong_results(outcomes: list[Outcome], tolerance: float) -> list[Outcome]:
-    """Those whose results are not those of the first that writes all there is have a problem, and
-    so have those that solve a problem of another size.
+    """Give a problem to outcomes that solve another problem size, or whose results differ from the
+    first outcome that writes all elements.
     """
     usable = [each for each in outcomes if not each.is_left_out]
     if not usable:
@@ -70,8 +72,8 @@ def _problem(right: Outcome, other: Outcome, tolerance: float, name: str) -> str
 
 
 def _trusted(outcomes: list[Outcome]) -> Outcome:
-    """The first, unless it leaves something unwritten: the tensors that most of those write
-    that write any, or a good part of their elements.
+    """Return the first outcome that writes the tensors that most others write, and about as many
+    elements.
     """
     counts = Counter(_written(each) for each in outcomes if each.results)
     if not counts:
@@ -83,7 +85,7 @@ def _trusted(outcomes: list[Outcome]) -> Outcome:
 
 
 def _written(outcome: Outcome) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """The tensors that it writes, with their shapes."""
+    """Return the tensors that an outcome writes, with their shapes."""
     return tuple((each["name"], tuple(each["shape"])) for each in outcome.results)
 
 
@@ -92,5 +94,5 @@ def _changed(outcome: Outcome) -> int:
 
 
 def without_results(outcome: Outcome) -> Outcome:
-    """What is left to tell when the results were compared."""
+    """Drop the results, which are no longer needed after the comparison."""
     return replace(outcome, results=[])

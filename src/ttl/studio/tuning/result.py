@@ -1,4 +1,4 @@
-"""What tuning a call has found: every configuration, the fastest first, and what was left out."""
+"""Results of tuning a call: every configuration, the fastest first, and those left out."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ Tried = tuple[Config, Outcome]
 @dataclass(frozen=True)
 class Tuning:
     operation: str
-    call: str  # the arguments that it was tuned for, in words
+    call: str  # the tuned call's arguments, in words
     tried: tuple[Tried, ...]
-    seconds: float  # of the sweep
-    from_disk: int = 0  # results that were known before
+    seconds: float  # duration of the sweep
+    from_disk: int = 0  # number of results that were already known
     chip: str = ""
     span: Span | None = None
 
     @computed_once
     def ranked(self) -> tuple[Tried, ...]:
-        """Those that can be used, the fastest first; of equally fast ones the first written."""
+        """Usable configurations, the fastest first; equally fast ones in the order written."""
         usable = [each for each in self.tried if not each[1].is_left_out]
         return tuple(sorted(usable, key=lambda each: each[1].typical))
 
@@ -39,7 +39,7 @@ class Tuning:
 
     @property
     def best(self) -> Config:
-        """The fastest; UsageError if none can be used."""
+        """Fastest configuration; raises UsageError if none can be used."""
         if self.ranked:
             return self.ranked[0][0]
         reasons = [f"{config}: {found.problem}" for config, found in self.left_out]
@@ -54,7 +54,7 @@ class Tuning:
 
     @property
     def first_microseconds(self) -> float | None:
-        """Of the configuration whose results the others were compared with."""
+        """Time of the configuration whose results the others were compared with."""
         usable = (found.typical for _, found in self.tried if not found.is_left_out)
         return next(usable, None)
 
@@ -82,7 +82,7 @@ class Tuning:
             yield f"{'left out':34} {config}: {code}{found.problem}"
 
     def as_values(self) -> list[dict[str, Any]]:
-        """For JSON: the table, row by row."""
+        """Return the table for JSON, row by row."""
         return [_values_of(config, found) for config, found in (*self.ranked, *self.left_out)]
 
 

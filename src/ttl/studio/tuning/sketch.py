@@ -1,8 +1,8 @@
-"""What a run leaves in its tensors, in so few numbers that they can be kept and compared later.
+"""Sketches the tensors that a run writes, in few numbers, to keep and to compare later.
 
-The elements of a tensor are divided into cells, one after the other. A cell is two numbers: its
-norm, and the sum of its elements with signs that are always the same. Elements that are off by a
-share of their size move the sum by about that share of the norm, wherever in the cell they are.
+The elements of a tensor are divided into consecutive cells. A cell is two numbers: its norm, and
+the sum of its elements with fixed signs. Elements with a relative error move the sum by about that
+share of the norm, wherever in the cell they are.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_CELLS = 4096  # of a tensor
+MOST_CELLS = 4096  # of one tensor
 SEED = 22
 
 Values = NDArray[Any]
@@ -29,14 +29,16 @@ class Rehearsal:
     """Sketches the tensors that programs have written."""
 
     sketches: list[Sketch] = field(default_factory=list)
-    fills: bool = True  # tensors that say nothing; these are copies, or the program minds
-    # Tensors, by number, that are filled in any case: they may hold the result already.
+    fills: bool = (
+        True  # replace tensors of equal elements; only for copies of the program's tensors
+    )
+    # Indices of tensors to fill always, because they may already hold the result.
     written: set[int] = field(default_factory=set)
-    elements: str = ""  # a digest of what the tensors held
+    elements: str = ""  # a digest of the tensors' values
 
     @contextmanager
     def around(self, given: Mapping[str, Any]) -> Iterator[None]:
-        """A run on tensors with these names."""
+        """Sketch what a run inside writes to tensors with these names."""
         tensors = {n: t for n, t in sorted(given.items()) if hasattr(t, "storage")}
         held = [tensor.storage.logical for tensor in tensors.values()]
         self.elements = digest_of(held, self.elements)
@@ -59,13 +61,13 @@ def digest_of(arrays: Iterable[Values], others: str = "") -> str:
 
 
 def elements_changed(before: Values, after: Values) -> int:
-    """How many have other bits: a NaN is equal to itself."""
+    """Count the elements with other bits: a NaN is equal to itself."""
     one, two = (np.ascontiguousarray(each).view(np.uint8) for each in (before, after))
     return int((one != two).reshape(before.size, -1).any(axis=1).sum())
 
 
 def with_numbers(storage: Any, seed: int, in_any_case: bool = False) -> None:
-    """A tensor of which all elements are equal says nothing: it gets others, always the same."""
+    """Fill a tensor whose elements are all equal, which would hide errors, with fixed numbers."""
     values = storage.logical
     if values.size < 2 or not storage.dtype.is_float:
         return
@@ -93,7 +95,7 @@ def sketch(name: str, values: Values, changed: int = 0) -> Sketch:
 
 
 def another_size(first: list[Sketch], other: list[Sketch], name: str = "the first") -> str:
-    """Which tensor has another shape, in words; empty if the same tensors have the same ones."""
+    """Name the tensor that has another shape, in words; empty if all shapes are equal."""
     if [each["name"] for each in first] != [each["name"] for each in other]:
         return ""
     for one, two in zip(first, other, strict=True):
@@ -106,7 +108,7 @@ def another_size(first: list[Sketch], other: list[Sketch], name: str = "the firs
 def difference(
     first: list[Sketch], other: list[Sketch], tolerance: float, name: str = "the first"
 ) -> str:
-    """What differs, in words; empty if nothing does. `name`: of whom the first are."""
+    """Describe the difference; empty if there is none. `name` is the name of the first."""
     if found := another_size(first, other, name):
         return found
     written, now = ([each["name"] for each in sketches] for sketches in (first, other))
@@ -131,7 +133,7 @@ def _cells(found: Sketch) -> Values:
 
 
 def _share_off(one: Values, two: Values, tolerance: float) -> float:
-    """A cell of small numbers is compared with one of the usual size."""
+    """Return the largest relative error; a cell of small numbers is compared to the usual size."""
     norms = np.maximum(one[1], two[1])
     allowed = tolerance * np.maximum(norms, np.sqrt((norms * norms).mean()))
     off = (np.abs(one - two) > allowed).any(axis=0)

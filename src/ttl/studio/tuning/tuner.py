@@ -1,4 +1,4 @@
-"""Tuning a call: its configurations are tried once, here or elsewhere; the best is chosen."""
+"""Tunes calls: tries each configuration once, here or elsewhere, and chooses the best."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .outcome import Outcome, is_mixed, without_results, without_wrong_results
 from .result import Tuning
 from .trial import Trial
 
-MOST_CALLS = 1024  # of a process whose choices are remembered
-LEAST_LIMIT, TIMES_THE_FIRST = 60, 20  # seconds of CPU that a trial in a fork may take
+MOST_CALLS = 1024  # remembered calls of a process
+LEAST_LIMIT, TIMES_THE_FIRST = 60, 20  # CPU seconds of a trial in a fork
 FOLDER = "tuning"  # in the user's cache
 Values = dict[str, Any]
 
@@ -31,20 +31,20 @@ def store() -> Store:
 
 @dataclass(slots=True)
 class Tuner:
-    """Chooses configurations, and keeps what it found about the calls of a program."""
+    """Chooses configurations, and remembers its results for the calls of a program."""
 
-    costs: object = None  # other than those of the chip
+    costs: object = None  # in place of the chip's
     jobs: int = field(default_factory=cores)
-    # Where trials are run that are not kept on disk; on this machine if it is None.
+    # Runs trials that are not on disk; None runs them on this machine.
     elsewhere: Callable[[int, Sequence[Trial]], Iterator[tuple[int, Values]]] | None = None
-    anew: bool = False  # also what is known from before
-    calls: int = 0  # that were tuned so far
+    anew: bool = False  # ignore known results
+    calls: int = 0  # calls tuned so far
     _chosen: Recent[Tuning] = field(default_factory=lambda: Recent(MOST_CALLS))
 
     def tune(
         self, tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]
     ) -> Tuning:
-        """What each configuration takes for this call; the calls of one key are tuned once."""
+        """Tune a call; calls with one key are tuned once."""
         key = tuned.tuned, call_key(tuned, args, kwargs)
         return self._chosen.get(key, lambda: self._sweep(tuned, args, kwargs))
 
@@ -60,7 +60,7 @@ class Tuner:
         run = self._counted(ran, self.calls)
         outcomes = swept(tasks, run, f"tuning {tuned.name}", self.anew)
         if tuned.tuned.checks_results:
-            if is_mixed(outcomes):  # what is known is of other elements than what is new
+            if is_mixed(outcomes):  # known results are for other elements than new ones
                 self._again(tasks, outcomes, run, {id(each) for each in ran})
             outcomes = without_wrong_results(outcomes, tuned.tuned.tolerance)
         self.calls += 1
@@ -77,14 +77,14 @@ class Tuner:
     def _again(
         self, tasks: list[Task[Trial]], outcomes: list[Outcome], run: Runner[Trial], new: set[int]
     ) -> None:
-        """Tries those that are not new once more, on the elements of this call."""
+        """Repeat the trials that are not new, on the elements of this call."""
         old = [number for number, task in enumerate(tasks) if id(task.item) not in new]
         found = swept([tasks[each] for each in old], run, "comparing results", anew=True)
         for number, outcome in zip(old, found, strict=True):
             outcomes[number] = outcome
 
     def _counted(self, ran: list[Trial], number: int) -> Runner[Trial]:
-        """A runner for the call of this number, which tells the trials that it has run."""
+        """Make a runner for the call of this number that adds its trials to `ran`."""
 
         def run(trials: Sequence[Trial]) -> Iterator[tuple[int, Values]]:
             ran.extend(trials)
@@ -103,9 +103,9 @@ def swept(tasks: Sequence[Task[Trial]], run: Runner[Trial], text: str, anew: boo
 
 
 def here(trials: Sequence[Trial], jobs: int) -> Iterator[tuple[int, Values]]:
-    """In forks of this process; one after the other on a device, or beside other threads.
+    """Run trials in forks of this process; one at a time on a device, or beside other threads.
 
-    The first one runs here: what it loads and builds, others need not load and build.
+    The first one runs in this process: the others reuse what it loads and builds.
     """
     start = time.process_time()
     yield 0, _values(trials[0])
@@ -137,5 +137,5 @@ _PROCESS_TUNER = Tuner()
 
 
 def tune(tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]) -> Tuning:
-    """For the calls of a program that is run as it is."""
+    """Tune a call of a program that runs normally."""
     return _PROCESS_TUNER.tune(tuned, args, kwargs)

@@ -1,4 +1,4 @@
-"""Pages about a run: one HTML file each, with everything in it."""
+"""Pages about a run: one self-contained HTML file each."""
 
 from .events import Events, read_events
 from .page import Shown, page_of, serve

@@ -1,4 +1,4 @@
-"""The estimate of an operation as a page shows it: numbers, costs of lines, estimated times."""
+"""Prepares an operation's estimate for a page: numbers, costs of lines, estimated times."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from ttl.trace.calls import Recording
 
 from .columns import deltas, packed
 
-MOST_CALLS = 2_000_000  # of which all steps are shown
-PER_MICROSECOND = 10_000  # begins and lengths are whole numbers of this unit: 0.1 ns
+MOST_CALLS = 2_000_000  # with more calls, steps are not shown
+PER_MICROSECOND = 10_000  # the unit of begins and lengths: 0.1 ns
 
 
 def estimate_shown(compiled: CompiledOperation, recording: Recording, times: int) -> dict[str, Any]:
@@ -33,14 +33,14 @@ def estimate_shown(compiled: CompiledOperation, recording: Recording, times: int
 
 
 def timeline_of(compiled: CompiledOperation, recording: Recording) -> Timeline | None:
-    """None if it would be too long."""
+    """Make the timeline; None if it would be too long."""
     if len(recording.calls) > MOST_CALLS:
         return None
     return timeline(compiled, recording, load_costs(compiled.target))
 
 
 def timeline_columns(made: Timeline) -> tuple[dict[str, Any], bytes]:
-    """A description, and columns: begin, length, wait, how long a transfer is under way, shape,
+    """Return a description, and columns: begin, length, wait, duration of a transfer, shape,
     value.
     """
     tracks = list(_tracks(made))
@@ -72,7 +72,7 @@ def timeline_columns(made: Timeline) -> tuple[dict[str, Any], bytes]:
 
 
 def _tracks(made: Timeline) -> Iterator[tuple[KernelTimeline, str, list[StepTime]]]:
-    """Threads of kernels, on one node of each kind, their steps in order."""
+    """Yield the threads of kernels on one node of each kind, with their steps in order."""
     for kernel in sorted(made.kernels, key=lambda each: each.nodes[0][::-1]):
         for thread in dict.fromkeys(step.thread for step in kernel.steps):
             own = [step for step in kernel.steps if step.thread == thread]

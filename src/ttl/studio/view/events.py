@@ -1,4 +1,4 @@
-"""The events of a trace as columns, track by track: a trace may have millions of them."""
+"""Stores a trace's events, which may be millions, as columns, track by track."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from .columns import deltas, packed
 
 KINDS = tuple(kind.value for kind in EventKind)
 _NUMBER_OF_KIND = {kind: number for number, kind in enumerate(KINDS)}
-# What JsonLines writes: only tick, value and part differ between events that say the same. Numbers
-# that may be too large are left to the reader.
+# Matches lines of JsonLines: only tick, value and part differ between otherwise equal events. The
+# JSON reader takes numbers that may be too large.
 _NUMBER = r"(?:0|[1-9]\d{0,8})"
 _PLACES = rf"\[(?:{_NUMBER}(?:, {_NUMBER}){{0,7}})?\]"
 _LINE = re.compile(
@@ -33,18 +33,18 @@ _LINE = re.compile(
 )
 
 Track = tuple[Node, str]
-Shape = tuple[int, str, int]  # number of the kind, subject, line
+Shape = tuple[int, str, int]  # index of the kind, subject, line
 
 
 @dataclass(slots=True)
 class Events:
-    """Events in the order of the run; what they say is told by numbers of tracks and shapes."""
+    """Events in the order of the run, with indices of tracks and shapes."""
 
     tracks: dict[Track, int] = field(default_factory=dict)
     shapes: dict[Shape, int] = field(default_factory=dict)
     ticks: array[int] = field(default_factory=lambda: array("q"))
     values: array[int] = field(default_factory=lambda: array("q"))
-    times: array[float] = field(default_factory=lambda: array("d"))  # microseconds, or not a number
+    times: array[float] = field(default_factory=lambda: array("d"))  # microseconds, or NaN
     track_of: array[int] = field(default_factory=lambda: array("l"))
     shape_of: array[int] = field(default_factory=lambda: array("l"))
 
@@ -52,7 +52,7 @@ class Events:
         return len(self.ticks)
 
     def numbers_of(self, record: Mapping[str, Any]) -> tuple[int, int]:
-        """Of its track and its shape."""
+        """Return the indices of a record's track and shape."""
         track = tuple(record["node"]), record["kernel"]
         shape = _NUMBER_OF_KIND[record["kind"]], record["subject"], record["line"]
         return (
@@ -68,7 +68,7 @@ class Events:
         self.shape_of.append(numbers[1])
 
     def columns(self) -> tuple[dict[str, Any], bytes]:
-        """What a page has of them: a description, and the columns tick, shape and value."""
+        """Return a page's data: a description, and the columns tick, shape and value."""
         track = np.array(self.track_of, np.int64)
         order = np.argsort(track, kind="stable")
         counts = np.bincount(track, minlength=len(self.tracks))
@@ -97,18 +97,18 @@ class Events:
         return described, data
 
     def _times(self) -> NDArray[np.float64]:
-        """Those of all events; none if some have none, as of an operation without an estimate."""
+        """Return the times of all events; empty if some have none, without an estimate."""
         times = np.array(self.times, np.float64)
         return np.zeros(0) if np.isnan(times).any() else times
 
     @property
     def _unit(self) -> float:
-        """Microseconds: small, and all times are 31 bits of it."""
+        """Return a unit in microseconds: small, and all times fit 31 bits."""
         return max(1e-4, max(self.times, default=0.0) / 2**30)
 
 
 def read_events(file: Path) -> Events:
-    """Those of a trace of either form; ValueError says what is wrong with the file."""
+    """Read a trace of either form; ValueError says what is wrong with the file."""
     if file.suffix == PERFETTO_SUFFIX:
         return events_of(read_trace(file))
     with file.open(encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
@@ -123,7 +123,7 @@ def events_of(records: Iterable[Mapping[str, Any]]) -> Events:
 
 
 def _events_of_lines(lines: Iterator[str]) -> Events:
-    """What the reader makes of them. It looks once at lines that say the same."""
+    """Read lines of JSON; parses lines that only differ in numbers once."""
     found = Events()
     known: dict[tuple[str, str], tuple[int, int]] = {}
     texts: dict[str, bool] = {}
@@ -143,11 +143,11 @@ def _events_of_lines(lines: Iterator[str]) -> Events:
 
 
 def _is_part(match: re.Match[str]) -> bool:
-    """Has a slice as many sizes as starts? An event without one has none of either."""
+    """Has a slice as many sizes as starts? An event without a slice has none."""
     starts, sizes = match[5] or "", match[6] or ""
     return starts.count(",") == sizes.count(",") and (starts == "[]") == (sizes == "[]")
 
 
 def _bytes(line: str) -> bytes:
-    """As they are in the file, which need not be text."""
+    """Return the line's bytes as in the file, which may not be valid text."""
     return line.encode(errors="surrogateescape")

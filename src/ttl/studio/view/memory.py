@@ -1,7 +1,7 @@
-"""What lies where in the L1 of a node while an operation runs.
+"""Maps the L1 of a node while an operation runs.
 
-Buffers begin where the space of programs begins, in the order of the artifact, then the words of
-pipes; tensors lie at the other end, as ttnn allocates them.
+Buffers start at the beginning of program memory, in the artifact's order, then come the words of
+pipes; tensors are at the other end, where ttnn allocates them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Region = dict[str, Any]
 
 
 def l1_map(compiled: CompiledOperation) -> dict[str, Any]:
-    """Regions in the order of their addresses, and the bytes that a node has for programs."""
+    """Return the regions by address, and the bytes that a node has for programs."""
     target = load(compiled.target)
     low = list(_from_below(compiled, target))
     used = max((each["start"] + each["bytes"] for each in low), default=0)
@@ -64,7 +64,7 @@ def _from_above(compiled: CompiledOperation, target: Target) -> Iterator[Region]
 
 
 def bytes_of_a_node(operand: Operand, target: Target) -> int:
-    """Of one shard, or of the pages that each node has of a tensor without shards."""
+    """Return the bytes of one shard, or of a node's pages of a tensor without shards."""
     dtype = DTYPES[operand.dtype]
     shape = operand.memory.shard_shape or operand.shape
     if operand.layout == "TILE":

@@ -1,4 +1,4 @@
-"""A compiled operation as a page shows it."""
+"""Prepares a compiled operation for a page."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _kernel(kernel: Kernel, compiled: CompiledOperation, sources: Sources) -> di
 
 
 def _ends(kernel: Kernel, compiled: CompiledOperation) -> dict[str, Any]:
-    """Buffers that its text pushes to and pops, tensors that it reads and writes."""
+    """Find the buffers that a kernel pushes to and pops, and tensors that it reads and writes."""
     names = {name: int(place) for name, place in _BUFFER.findall(kernel.cpp_source)}
     found: dict[str, set[str]] = {"pushes": set(), "pops": set(), "reads": set(), "writes": set()}
     for call, name in _CALL.findall(kernel.cpp_source):
@@ -78,7 +78,7 @@ def _ends(kernel: Kernel, compiled: CompiledOperation) -> dict[str, Any]:
 
 
 def stages_values(stages: list[Stage], sources: Sources) -> list[dict[str, Any]]:
-    """A stage that says the same as the one before it has no text."""
+    """Return the stages' texts; a stage equal to the one before it has none."""
     values: list[dict[str, Any]] = []
     before = ""
     for stage in stages:

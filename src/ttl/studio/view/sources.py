@@ -1,4 +1,4 @@
-"""The files that a page shows, and places in them."""
+"""Source files that a page shows, and places in them."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ttl.diagnostics.render import shown_path
 
 
 class Sources:
-    """Files by the numbers that a page has for them; spans likewise, each once.
+    """Files and spans by their index in a page, each once.
 
-    `given` is where the text of a file of its name is now.
+    `given` is the current path of a file with the same name.
     """
 
     def __init__(self, given: str | None = None) -> None:
