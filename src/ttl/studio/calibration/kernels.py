@@ -9,7 +9,7 @@ them. `measured.py` looks for these names.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Callable
 
 import ttnn
 
@@ -17,6 +17,7 @@ import ttl
 from ttl.studio.calibration.measured import LARGE, SMALL, TILE
 
 REPEATS = int(sys.argv[1]) if len(sys.argv) > 1 else 5
+Operation = Callable[..., object]
 IS_SHORT = sys.argv[2:3] == ["short"]  # enough to see that everything runs
 COUNTS = (1, 16) if IS_SHORT else (1, 16, 64)
 BYTES = {"bfloat4_b": SMALL, "bfloat16": TILE, "float32": LARGE}  # bytes of a tile
@@ -26,7 +27,7 @@ FIDELITIES = ("LoFi", "HiFi4")
 GRID_TILES = 32
 
 
-def stream(where: str, dtype: str, tiles: int) -> Any:
+def stream(where: str, dtype: str, tiles: int) -> Operation:
     """Make an operation in which one node reads and writes `tiles` tiles."""
     size = BYTES[dtype]
 
@@ -49,7 +50,7 @@ def stream(where: str, dtype: str, tiles: int) -> Any:
     return stream
 
 
-def grid_stream(grid: tuple[int, int]) -> Any:
+def grid_stream(grid: tuple[int, int]) -> Operation:
     """Make an operation in which every node reads and writes a row of tiles."""
 
     @ttl.operation(grid=grid)
@@ -75,7 +76,7 @@ def grid_stream(grid: tuple[int, int]) -> Any:
     return grid_stream
 
 
-def function(name: str, tiles: int) -> Any:
+def function(name: str, tiles: int) -> Operation:
     """Make an operation y = f(x) on `tiles` tiles."""
     applied = getattr(ttl.math, name)
 
@@ -105,7 +106,7 @@ def function(name: str, tiles: int) -> Any:
     return function
 
 
-def product(fidelity: str, depth: int) -> Any:
+def product(fidelity: str, depth: int) -> Operation:
     """Make an operation with 2 x 2 tiles of y, each a sum of `depth` products."""
 
     @ttl.operation(grid=(1, 1), math_fidelity=fidelity, fp32_dest_acc_en=False)
@@ -138,8 +139,8 @@ def product(fidelity: str, depth: int) -> Any:
 
 
 def ones(
-    device: Any, rows: int, columns: int, dtype: str = "bfloat16", memory: object = None
-) -> Any:
+    device: object, rows: int, columns: int, dtype: str = "bfloat16", memory: object = None
+) -> object:
     return ttnn.ones(
         (32 * rows, 32 * columns), dtype=getattr(ttnn, dtype), layout=ttnn.TILE_LAYOUT,
         device=device, memory_config=memory or ttnn.DRAM_MEMORY_CONFIG,
@@ -150,7 +151,7 @@ def main() -> None:
     device = ttnn.open_device(device_id=0)
     read_log = getattr(ttnn, "ReadDeviceProfiler", None)  # the embedded ttnn has no device
 
-    def run(operation: Any, *tensors: Any) -> None:
+    def run(operation: Operation, *tensors: object) -> None:
         for _ in range(REPEATS):
             operation(*tensors)
         if read_log is not None:

@@ -14,10 +14,10 @@ from __future__ import annotations
 import copy
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, TypeAlias
 
 from ttl.device.profile import MATH, Zone
 
@@ -27,6 +27,7 @@ SOURCE = "measured by ttl calibrate"
 CLOCK = "clock_ghz"
 _NAME = re.compile(r"(\w+?)_(\d+)_(\d+)")
 
+Costs: TypeAlias = dict[str, Any]  # JSON, of the form that target/costs.py describes
 Key = tuple[str, int, int]  # kind, bytes, count
 
 
@@ -93,8 +94,8 @@ class Measured:
 
 
 def calibrated(
-    costs: object, zones: Iterable[Zone], clock_mhz: float | None
-) -> tuple[Any, list[str]]:
+    costs: Costs, zones: Iterable[Zone], clock_mhz: float | None
+) -> tuple[Costs, list[str]]:
     """Replace published costs of a chip by measured ones; return the costs and the names of the
     replaced numbers.
     """
@@ -109,7 +110,7 @@ def calibrated(
 
 
 def _numbers(
-    costs: Any, measured: Measured, clock_mhz: float | None
+    costs: Costs, measured: Measured, clock_mhz: float | None
 ) -> Iterator[tuple[str, list[float]]]:
     if clock_mhz:
         yield CLOCK, [clock_mhz / 1e3] * 3
@@ -133,7 +134,7 @@ def _stream(
     yield f"noc.{path}.latency_cycles", [whole - each - zone for whole, each in pairs]
 
 
-def _compute(costs: Any, measured: Measured) -> Iterator[tuple[str, list[float]]]:
+def _compute(costs: Costs, measured: Measured) -> Iterator[tuple[str, list[float]]]:
     ideal = costs["compute"]["matmul_cycles"]["HiFi4"]["value"]
     over = [each - ideal for each in measured.of_one("HiFi4", TILE, MATH)]
     yield "compute.matmul_overhead_cycles", over
@@ -149,11 +150,11 @@ def _compute(costs: Any, measured: Measured) -> Iterator[tuple[str, list[float]]
             yield f"compute.calls.{kind}_tile", measured.of_one(kind, TILE, MATH)
 
 
-def _spread(values: list[Any]) -> list[float]:
+def _spread(values: Sequence[float]) -> list[float]:
     return [values[0], median(values), values[-1]] if values else []
 
 
-def _put(costs: Any, name: str, values: list[float]) -> None:
+def _put(costs: Costs, name: str, values: list[float]) -> None:
     leaf = {"value": values, "source": SOURCE}
     *groups, last = name.split(".")
     if groups == ["compute", "calls"]:

@@ -14,7 +14,6 @@ Rules
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import Any
 
 import numpy as np
 
@@ -28,6 +27,8 @@ from .traffic import Loads
 
 BARRIER, SEMAPHORE, DST, SOURCES = "barrier", "semaphore", "DST", "sources"
 
+Signal = tuple[tuple[Delivery, ...], float, bool]  # arguments of _deliver()
+
 
 class Machine:
     """Runs the streams with the costs of one case."""
@@ -38,7 +39,7 @@ class Machine:
         self.dram = Dram()
         self.links = np.zeros(streams.traffic.routes.count)  # the time when each is free again
         self.banks = np.zeros(target.dram_banks)
-        self.queue: list[tuple[float, int, Any]] = []
+        self.queue: list[tuple[float, int, Thread | Signal]] = []
         self.number = 0
         self.nodes = [Node(compiled, len(each.nodes), sections) for each in streams.classes]
         for node, each in zip(self.nodes, streams.classes, strict=True):
@@ -84,7 +85,7 @@ class Machine:
         self.end = max((thread.time for thread in threads), default=0.0)
         return self.end
 
-    def _queue(self, time: float, what: object) -> None:
+    def _queue(self, time: float, what: Thread | Signal) -> None:
         self.number += 1
         heappush(self.queue, (time, self.number, what))
 

@@ -143,7 +143,7 @@ def _filled(
     return filled
 
 
-def more_events(timelines: Iterable[Timeline]) -> Iterator[dict[str, Any]]:
+def more_events(timelines: Iterable[Timeline]) -> Iterator[Record]:
     """Yield Perfetto events of the estimated steps, operation by operation; a node of each kind."""
     start = 0.0
     for made in timelines:

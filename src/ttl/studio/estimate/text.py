@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 from .result import Estimate
 
@@ -42,7 +41,7 @@ def estimate_text(found: Estimate) -> str:
     return "\n".join(lines)
 
 
-def estimate_values(found: Estimate) -> dict[str, Any]:
+def estimate_values(found: Estimate) -> dict[str, object]:
     """Return the estimate as values for JSON."""
     rates = {
         "tflops": found.tflops, "gbytes_per_second": found.gbytes,

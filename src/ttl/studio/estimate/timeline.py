@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ttl.artifact import CompiledOperation
 from ttl.trace.calls import Recording
@@ -15,7 +14,7 @@ from .parts import COMPILERS, Slice
 from .result import Model
 from .streams import Do
 
-Events = list[dict[str, Any]]
+Events = list[dict[str, object]]
 TRANSFERS = (Do.READ, Do.WRITE, Do.MULTICAST)
 
 
@@ -28,7 +27,7 @@ class StepTime:
     line: int  # in the program, 0 if unknown
     begin: float
     end: float
-    details: dict[str, Any]  # transfers and bytes, or buffer and pages
+    details: Mapping[str, str | int]  # transfers and bytes, or buffer and pages
     arrives: float = 0.0  # the end of a transfer, which may be after `end`
     waited: float = 0.0  # starting at `begin`
     reason: str = ""  # why it waited, if it did
@@ -97,7 +96,7 @@ def _step(each: Slice, recording: Recording, to_us: float) -> StepTime:
     )  # fmt: skip
 
 
-def _details(each: Slice) -> dict[str, Any]:
+def _details(each: Slice) -> dict[str, str | int]:
     do, _, first, second, third = each.step
     if do in TRANSFERS:
         return {"transfers": second, "bytes": second * third}
@@ -114,7 +113,7 @@ def _sections(slices: list[Slice], to_us: float) -> Iterator[tuple[float, float]
 
 
 def timeline_events(
-    compiled: CompiledOperation, recording: Recording, costs: Any, start: float
+    compiled: CompiledOperation, recording: Recording, costs: object, start: float
 ) -> tuple[Events, float]:
     """Return Perfetto events of one node of each kind, starting at `start`, and their end."""
     made = timeline(compiled, recording, costs)
@@ -174,7 +173,7 @@ def _asynchronous(
     where: dict[str, int],
     begin: float,
     end: float,
-    args: dict[str, object],
+    args: Mapping[str, object],
 ) -> Events:
     place = f"{where['pid']}.{where['tid']}.{begin}"
     common = {**where, "cat": category, "name": name, "id": f"{category} {place}"}
@@ -184,5 +183,5 @@ def _asynchronous(
     ]
 
 
-def _metadata(kind: str, process: int, track: int, **values: Any) -> dict[str, Any]:
+def _metadata(kind: str, process: int, track: int, **values: object) -> dict[str, object]:
     return {"ph": "M", "pid": process, "tid": track, "name": kind, "args": values}

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from ttl.config import Config
 from ttl.language.arguments import is_tensor
@@ -24,7 +24,8 @@ from ttl.target import CHOICES
 
 FOLDER = "last-calls"
 MOST_RECORDS = 500  # programs
-Calls = dict[str, dict[str, Any]]  # the arguments of each operation, by names
+Argument: TypeAlias = dict[str, Any]  # JSON that describes a value
+Calls = dict[str, Argument]  # the arguments of each operation, by names
 
 
 def record_of(cache: Path, file: str) -> Path:
@@ -54,19 +55,19 @@ def _is_grid(value: Any) -> bool:
     return value is None or (_is_shape(value) and len(value) == 2 and 0 not in value)
 
 
-def _is_shape(value: Any) -> bool:
+def _is_shape(value: object) -> bool:
     sizes = value if isinstance(value, list) else [None]
     return all(type(size) is int and 0 <= size < 2**31 for size in sizes)
 
 
-def _are_calls(value: Any) -> bool:
+def _are_calls(value: object) -> bool:
     return isinstance(value, dict) and all(
         isinstance(call, dict) and all(map(_is_described, call.values())) for call in value.values()
     )
 
 
-def _is_described(value: Any) -> bool:
-    """Has it the form that _described() writes?"""
+def _is_described(value: object) -> bool:
+    """Has it the form that _describe() writes?"""
     if not isinstance(value, dict) or "value" in value:
         return isinstance(value, dict)
     named = value["dtype"] in DTYPES and value["layout"] in Layout.__members__
@@ -79,13 +80,13 @@ def recorded_calls() -> Iterator[None]:
     plain, seen = LAUNCH_HOOK.launch, set[int]()
     found: dict[str, Calls] = {}
 
-    def launch(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def launch(operation: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         if id(operation) not in seen:
             seen.add(id(operation))
             with suppress(Exception):  # a failing call has its own report
                 file = operation.function.__code__.co_filename
                 named = operation.named_arguments(args, dict(kwargs))
-                described = {name: _described(value) for name, value in named.items()}
+                described = {name: _describe(value) for name, value in named.items()}
                 found.setdefault(file, {})[operation.__name__] = described
         plain(operation, args, kwargs)
 
@@ -115,7 +116,7 @@ def _forget_oldest(folder: Path) -> None:
         record.unlink(missing_ok=True)
 
 
-def _described(value: Any) -> Any:
+def _describe(value: Any) -> Argument:
     """Describe an argument; raise ValueError if text cannot recreate it."""
     if not is_tensor(value):
         return {"value": json.loads(json.dumps(value))}
@@ -126,7 +127,7 @@ def _described(value: Any) -> Any:
     return {"shape": shape, "dtype": value.dtype.spelling, "layout": layout_of(value).name}
 
 
-def tensor_like(described: dict[str, Any], device: Any) -> Any:
+def tensor_like(described: Argument, device: object) -> Any:
     """Make a tensor of zeros, or return the value if it is no tensor."""
     if "value" in described:
         return described["value"]

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -23,7 +23,7 @@ from pygls.workspace import TextDocument
 from ttl import __version__
 
 from .messages import Messages
-from .showing import diagnostic_of, fixes, hover_text
+from .showing import Found, diagnostic_of, fixes, hover_text
 
 QUIET_SECONDS = 0.3  # wait after the last change
 LONGEST_SECONDS = 60.0
@@ -35,7 +35,7 @@ DOTTED = re.compile(r"[\w.]+")
 class Document:
     """Facts about an open file."""
 
-    found: dict[str, Any] = field(default_factory=lambda: {"lines": {}, "cpp": []})
+    found: Found = field(default_factory=lambda: {"lines": {}, "cpp": []})
     looking: asyncio.Task[None] | None = None
 
 
@@ -79,13 +79,13 @@ class Server(LanguageServer):
         opened = self.opened(uri)
         return [] if opened is None else list(opened.lines)
 
-    def line_facts(self, uri: str, line: int) -> dict[str, Any]:
+    def line_facts(self, uri: str, line: int) -> Found:
         document = self.documents.get(uri)
-        facts: dict[str, Any] = document.found["lines"].get(str(line), {}) if document else {}
+        facts: Found = document.found["lines"].get(str(line), {}) if document else {}
         return facts
 
 
-async def _answer_of_worker(asked: str) -> dict[str, Any] | None:
+async def _answer_of_worker(asked: str) -> Found | None:
     """Ask a worker; None if it failed or took too long."""
     pipe = asyncio.subprocess.PIPE
     worker = await asyncio.create_subprocess_exec(

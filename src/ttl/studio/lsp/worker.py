@@ -84,7 +84,7 @@ def _operations(text: str, file: str) -> list[Operation]:  # rule PURE
     for number, statement in enumerate(tree.body):
         if not _is_definition(statement):
             tree.body[number] = ast.copy_location(ast.Pass(), statement)
-    names: dict[str, Any] = {}
+    names: dict[str, object] = {}
     while (failed := _executed(tree, file, names)) is not None:
         at = next(n for n, each in enumerate(tree.body) if (each.end_lineno or 0) >= failed)
         tree.body[at] = ast.copy_location(ast.Pass(), tree.body[at])

@@ -11,16 +11,19 @@ import concurrent.futures
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import UsageError, codes, usage_error
 
-from .job import CRASHED, Result, run_job
-from .store import version_of_pyttlang
+from .job import CRASHED, run_job
+from .store import Result, version_of_pyttlang
 from .store import version_of_pyttlang as own_version
 
 CONNECT_SECONDS = 20
 ASKED_EVERY_SECONDS = 2.0
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
 # Dask's exceptions for a lost scheduler. A TimeoutError is an OSError, too.
 LOST_CONNECTION = (OSError, asyncio.CancelledError, concurrent.futures.CancelledError)
 LOST = "the scheduler at {} was lost"
@@ -28,7 +31,7 @@ AGAIN = "start the same command again: what was finished is kept and is not done
 
 
 @contextmanager
-def cluster(address: str) -> Iterator[Any]:
+def cluster(address: str) -> Iterator[Client]:
     """Connect to the scheduler; raise UsageError unless its workers have this pyttlang version."""
     try:
         from distributed import Client
@@ -59,7 +62,7 @@ def _quiet() -> None:
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-def _check_workers(client: Any, address: str) -> None:
+def _check_workers(client: Client, address: str) -> None:
     versions = client.run(version_of_pyttlang, on_error="return")
     if not versions:
         message = f"the scheduler at {address} has no workers"
@@ -73,7 +76,7 @@ def _check_workers(client: Any, address: str) -> None:
 
 
 def on_cluster(
-    client: Any, jobs: Sequence[Any], call: Callable[[Any], Result] = run_job
+    client: Client, jobs: Sequence[Any], call: Callable[[Any], Result] = run_job
 ) -> Iterator[tuple[int, Result]]:
     """Yield results as they arrive; raise UsageError if the scheduler is lost."""
     from distributed import wait
@@ -97,7 +100,7 @@ def on_cluster(
             client.cancel(list(numbers))
 
 
-def _ask(client: Any, address: str) -> None:
+def _ask(client: Client, address: str) -> None:
     try:
         found = client.sync(client.scheduler.identity, callback_timeout=CONNECT_SECONDS)
     except LOST_CONNECTION as error:
@@ -106,7 +109,7 @@ def _ask(client: Any, address: str) -> None:
         raise _lost(address)
 
 
-def _result(future: Any, address: str) -> Result:
+def _result(future: Future, address: str) -> Result:
     if future.status == "finished":
         result: Result = future.result()
         return result

@@ -15,11 +15,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from ttl.loading.packages import is_ours
 
-Result = dict[str, Any]
+from .store import Result
+
 CRASHED = "crashed"  # in the result of a job whose process died
 MAIN = "from ttl.studio.sweep.job import serve; serve()"
 
@@ -27,7 +27,7 @@ MAIN = "from ttl.studio.sweep.job import serve; serve()"
 @dataclass(frozen=True, slots=True)
 class Job:
     function: str
-    values: Mapping[str, Any]
+    values: Mapping[str, object]
     program: str = ""  # the path of the user's program, if there is one
     # Texts of the program and of the modules that it imports from its folder, by name.
     files: Mapping[str, str] = field(default_factory=dict)

@@ -17,7 +17,8 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
-from .job import CRASHED, Job, Result, failed, perform, run_job
+from .job import CRASHED, Job, failed, perform, run_job
+from .store import Result
 
 Item = TypeVar("Item")
 # The index and result of each job, as they finish.

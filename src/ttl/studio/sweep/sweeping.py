@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from .job import CRASHED, Result
+from .job import CRASHED
 from .progress import progress
-from .store import Store
+from .store import Result, Store
 
 Item = TypeVar("Item")
 

@@ -42,7 +42,7 @@ def trial_key(trial: Trial, common: list[object]) -> str:
     return digest("call", values, specs, checks, *common)
 
 
-def surroundings(costs: object) -> list[Any]:
+def surroundings(costs: object) -> list[object]:
     """Return the values that all trials of a sweep share."""
     now = Options.current()
     options = asdict(now)
@@ -51,7 +51,7 @@ def surroundings(costs: object) -> list[Any]:
     return [version_of_pyttlang(), chosen, digest(own)]
 
 
-def call_key(tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
+def call_key(tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
     """Return the key of a call among the calls of this process, by the operation's `key`."""
     named = tuned.key_of(args, kwargs)
     tensors = tensors_of(tuple(named.values()), {})

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from ttl.studio.sweep import CRASHED
 
 from .sketch import Sketch, another_size, difference
 
+Values: TypeAlias = dict[str, Any]  # JSON
 NOTHING_LEFT_OUT = 0.9  # of the elements that others change; some keep their value by chance
 
 
@@ -24,19 +25,17 @@ class Outcome:
     problem: str = ""
     code: str = ""  # the problem's diagnostic code
     results: list[Sketch] = field(default_factory=list)
-    elements: str = (
-        ""  # a digest of the tensors' values; results on other values cannot be compared
-    )
+    elements: str = ""  # a digest of the tensors; results on other values cannot be compared
 
     @property
     def is_left_out(self) -> bool:
         return bool(self.problem)
 
-    def as_values(self) -> dict[str, Any]:
+    def as_values(self) -> Values:
         return asdict(self)
 
     @classmethod
-    def of_values(cls, values: dict[str, Any]) -> Outcome:
+    def of_values(cls, values: Values) -> Outcome:
         if CRASHED in values:
             return cls(problem=values[CRASHED])
         return cls(**values)

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from ttl.diagnostics import UsageError, codes
 from ttl.diagnostics.span import Span
 from ttl.language import Config
 from ttl.loading.forks import computed_once
 
-from .outcome import Outcome
+from .outcome import Outcome, Values
 
 MOST_REASONS = 8
 Tried = tuple[Config, Outcome]
@@ -81,12 +80,12 @@ class Tuning:
             code = f"[{found.code}] " if found.code else ""
             yield f"{'left out':34} {config}: {code}{found.problem}"
 
-    def as_values(self) -> list[dict[str, Any]]:
+    def as_values(self) -> list[Values]:
         """Return the table for JSON, row by row."""
         return [_values_of(config, found) for config, found in (*self.ranked, *self.left_out)]
 
 
-def _values_of(config: Config, found: Outcome) -> dict[str, Any]:
+def _values_of(config: Config, found: Outcome) -> Values:
     values = {name: _plain(value) for name, value in config.items()}
     if found.is_left_out:
         return {"values": values, "problem": found.problem, "code": found.code}
@@ -94,5 +93,5 @@ def _values_of(config: Config, found: Outcome) -> dict[str, Any]:
     return {"values": values, "microseconds": times, "is_measured": found.is_measured}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return value if isinstance(value, str | int | float | bool | None) else repr(value)

@@ -37,7 +37,7 @@ class Rehearsal:
     elements: str = ""  # a digest of the tensors' values
 
     @contextmanager
-    def around(self, given: Mapping[str, Any]) -> Iterator[None]:
+    def around(self, given: Mapping[str, object]) -> Iterator[None]:
         """Sketch what a run inside writes to tensors with these names."""
         tensors = {n: t for n, t in sorted(given.items()) if hasattr(t, "storage")}
         held = [tensor.storage.logical for tensor in tensors.values()]

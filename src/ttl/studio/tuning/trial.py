@@ -33,7 +33,7 @@ COUNTED = (
 NOTHING_ELSE = {
     option.name: option.default for option in OPTIONS.values() if option.name not in COUNTED
 }
-Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+Arguments = tuple[tuple[object, ...], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Trial:
 
     tuned: TunedOperation
     config: Config
-    args: tuple[Any, ...]
+    args: tuple[object, ...]
     kwargs: dict[str, Any]
     costs: object = None  # in place of the chip's
 
@@ -108,7 +108,7 @@ def estimated(
     return [max(each[case] for each in times) for case in Case], written
 
 
-def times_of(recorded: Any, costs: Any) -> list[float]:
+def times_of(recorded: Any, costs: object) -> list[float]:
     """Return the microseconds of one recorded operation in each case."""
     own = costs or load_costs(recorded.compiled.target)
     model = Model(recorded.compiled, recorded.recording, own)

@@ -15,14 +15,13 @@ from ttl.semantics.dtypes import find_dtype
 from ttl.studio.sweep import Runner, Store, Task, cores, forked, limited, may_fork, sweep
 
 from .keys import call_key, surroundings, trial_key
-from .outcome import Outcome, is_mixed, without_results, without_wrong_results
+from .outcome import Outcome, Values, is_mixed, without_results, without_wrong_results
 from .result import Tuning
 from .trial import Trial
 
 MOST_CALLS = 1024  # remembered calls of a process
 LEAST_LIMIT, TIMES_THE_FIRST = 60, 20  # CPU seconds of a trial in a fork
 FOLDER = "tuning"  # in the user's cache
-Values = dict[str, Any]
 
 
 def store() -> Store:

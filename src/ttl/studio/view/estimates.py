@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -20,13 +19,14 @@ from ttl.target.costs import load_costs
 from ttl.trace.calls import Recording
 
 from .columns import deltas, packed
+from .sources import PageValues
 
 MOST_CALLS = 2_000_000  # with more calls, steps are not shown
 PER_MICROSECOND = 10_000  # the unit of begins and lengths: 0.1 ns
 
 
-def estimate_shown(compiled: CompiledOperation, recording: Recording, times: int) -> dict[str, Any]:
-    values: dict[str, Any] = estimate_values(
+def estimate_shown(compiled: CompiledOperation, recording: Recording, times: int) -> PageValues:
+    values: PageValues = estimate_values(
         estimate(compiled, recording, load_costs(compiled.target), times)
     )
     return values
@@ -39,12 +39,12 @@ def timeline_of(compiled: CompiledOperation, recording: Recording) -> Timeline |
     return timeline(compiled, recording, load_costs(compiled.target))
 
 
-def timeline_columns(made: Timeline) -> tuple[dict[str, Any], bytes]:
+def timeline_columns(made: Timeline) -> tuple[PageValues, bytes]:
     """Return a description, and columns: begin, length, wait, duration of a transfer, shape,
     value.
     """
     tracks = list(_tracks(made))
-    shapes: dict[tuple[Any, ...], int] = {}
+    shapes: dict[tuple[object, ...], int] = {}
     steps = [step for _, _, own in tracks for step in own]
     counts = np.array([len(own) for _, _, own in tracks], np.int64)
     firsts = (np.cumsum(counts) - counts)[counts > 0]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import nan
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +16,10 @@ from ttl.trace import EventKind, Node
 from ttl.trace.files import PERFETTO_SUFFIX
 from ttl.trace.reader import event_of_line, read_trace
 from ttl.trace.stamped import US
+from ttl.trace.stats import Record
 
 from .columns import deltas, packed
+from .sources import PageValues
 
 KINDS = tuple(kind.value for kind in EventKind)
 _NUMBER_OF_KIND = {kind: number for number, kind in enumerate(KINDS)}
@@ -51,7 +52,7 @@ class Events:
     def __len__(self) -> int:
         return len(self.ticks)
 
-    def numbers_of(self, record: Mapping[str, Any]) -> tuple[int, int]:
+    def numbers_of(self, record: Record) -> tuple[int, int]:
         """Return the indices of a record's track and shape."""
         track = tuple(record["node"]), record["kernel"]
         shape = _NUMBER_OF_KIND[record["kind"]], record["subject"], record["line"]
@@ -67,7 +68,7 @@ class Events:
         self.track_of.append(numbers[0])
         self.shape_of.append(numbers[1])
 
-    def columns(self) -> tuple[dict[str, Any], bytes]:
+    def columns(self) -> tuple[PageValues, bytes]:
         """Return a page's data: a description, and the columns tick, shape and value."""
         track = np.array(self.track_of, np.int64)
         order = np.argsort(track, kind="stable")
@@ -82,7 +83,7 @@ class Events:
         times = self._times()
         if len(times):
             columns.append(deltas(np.rint(times[order] / self._unit).astype(np.int64), firsts))
-        described: dict[str, Any] = {
+        described: PageValues = {
             "kinds": KINDS,
             "tracks": [
                 {"node": node, "kernel": kernel, "count": int(count)}
@@ -115,7 +116,7 @@ def read_events(file: Path) -> Events:
         return _events_of_lines(lines)
 
 
-def events_of(records: Iterable[Mapping[str, Any]]) -> Events:
+def events_of(records: Iterable[Record]) -> Events:
     found = Events()
     for record in records:
         found.add(record["tick"], record["value"], found.numbers_of(record), record.get(US, nan))

@@ -8,17 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import ceil, prod
-from typing import Any
 
 from ttl.artifact import Buffer, CompiledOperation, Operand
 from ttl.semantics.dtypes import DTYPES
 from ttl.semantics.types import tiles_of
 from ttl.target import Target, load
 
-Region = dict[str, Any]
+from .sources import PageValues
 
 
-def l1_map(compiled: CompiledOperation) -> dict[str, Any]:
+def l1_map(compiled: CompiledOperation) -> PageValues:
     """Return the regions by address, and the bytes that a node has for programs."""
     target = load(compiled.target)
     low = list(_from_below(compiled, target))
@@ -29,7 +28,7 @@ def l1_map(compiled: CompiledOperation) -> dict[str, Any]:
     return {"bytes": target.worker_l1_bytes, "regions": [*low, free, *reversed(high)]}
 
 
-def _from_below(compiled: CompiledOperation, target: Target) -> Iterator[Region]:
+def _from_below(compiled: CompiledOperation, target: Target) -> Iterator[PageValues]:
     starts: list[int] = []
     top = 0
     for number, buffer in enumerate(compiled.buffers):
@@ -42,7 +41,7 @@ def _from_below(compiled: CompiledOperation, target: Target) -> Iterator[Region]
                "bytes": compiled.pipe_scratch_bytes}  # fmt: skip
 
 
-def _of_buffer(buffer: Buffer, number: int, start: int) -> Region:
+def _of_buffer(buffer: Buffer, number: int, start: int) -> PageValues:
     kind = "compiler" if buffer.compiler_allocated else "buffer"
     return {"kind": kind, "name": buffer.name, "start": start, "bytes": buffer.total_bytes,
             "buffer": number, "cores": buffer.cores}  # fmt: skip
@@ -52,7 +51,7 @@ def _aligned(size: int, target: Target) -> int:
     return ceil(size / target.dram_alignment_bytes) * target.dram_alignment_bytes
 
 
-def _from_above(compiled: CompiledOperation, target: Target) -> Iterator[Region]:
+def _from_above(compiled: CompiledOperation, target: Target) -> Iterator[PageValues]:
     top = target.worker_l1_bytes
     for operand in compiled.operands:
         if operand.memory.buffer_type != "L1":

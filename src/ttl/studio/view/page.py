@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 from ttl.artifact import CompiledOperation
 from ttl.diagnostics import Diagnostic
@@ -20,7 +19,7 @@ from .columns import as_text
 from .estimates import estimate_shown, timeline_columns
 from .events import Events
 from .operations import operation_values, stages_values
-from .sources import Sources
+from .sources import PageValues, Sources
 from .stages import Stage
 
 WEB = Path(__file__).parent / "web"
@@ -55,7 +54,7 @@ class Shown:
     events: Events | None = None
     diagnostics: Sequence[Diagnostic] = ()
     source: str | None = None  # the program's text, if known
-    graph: dict[str, Any] | None = None  # calls of ttnn in a .ttnn file
+    graph: PageValues | None = None  # calls of ttnn in a .ttnn file
     tuning: str = ""  # HTML about configurations
     panels: tuple[str, ...] = PANELS
 
@@ -95,8 +94,8 @@ def _main_file(shown: Shown) -> str | None:
     return spans[0].file if spans else shown.source
 
 
-def _operation(each: ShownOperation, sources: Sources, blobs: list[str]) -> dict[str, Any]:
-    values: dict[str, Any] = {"name": each.name, "times": each.times, "missing": each.missing}
+def _operation(each: ShownOperation, sources: Sources, blobs: list[str]) -> PageValues:
+    values: PageValues = {"name": each.name, "times": each.times, "missing": each.missing}
     values["stages"] = stages_values(each.stages, sources)
     if each.compiled is not None:
         values |= operation_values(each.compiled, sources)
@@ -113,7 +112,7 @@ def _kept(columns: bytes, blobs: list[str]) -> int:
     return len(blobs)  # the first is the page around them
 
 
-def _diagnostic(found: Diagnostic, sources: Sources) -> dict[str, Any]:
+def _diagnostic(found: Diagnostic, sources: Sources) -> PageValues:
     values = json.loads(render_json(found))
     labels = [label for label in (found.primary, *found.secondary) if label is not None]
     return {

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import linecache
 import os
-from typing import Any
+from typing import Any, TypeAlias
 
 from ttl.diagnostics import Span
 from ttl.diagnostics.render import shown_path
+
+PageValues: TypeAlias = dict[str, Any]  # JSON that the scripts of a page read
 
 
 class Sources:
@@ -28,7 +30,7 @@ class Sources:
         key = (self.file(span.file), span.line, span.column, span.end_line, span.end_column)
         return self._spans.setdefault(key, len(self._spans))
 
-    def described(self) -> dict[str, Any]:
+    def described(self) -> PageValues:
         files = [
             {"name": shown_path(name), "text": "".join(linecache.getlines(self._path(name)))}
             for name in self._files
