@@ -14,19 +14,20 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from math import prod
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32
 from xdsl.ir import SSAValue
 
 from ttgraph.dialects import ttnn
 from ttgraph.dialects.graph import to_attribute
-from ttgraph.flatbuffer.schema import Table
 from ttl.artifact import CONFIG_TYPES, Artifact, Buffer, Kernel, names_of, parse, read_artifact
 from ttl.diagnostics import CompileError, codes
 from ttl.passes.module_pass import Maker, cannot_compile, replace_by
 from ttl.semantics.tensor_layout import TensorLayout
 from ttl.target import of_all_chips
 
+Table = dict[str, Any]  # of the flatbuffer, by field name
 SCRATCH_ALIGNMENT = 32  # bytes, by format_version 2 of the artifact; not the chip's alignment
 
 

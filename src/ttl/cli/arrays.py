@@ -1,4 +1,4 @@
-"""Archives of arrays, .npz, in which verbs take and give tensors."""
+"""Reads and writes archives of arrays, .npz, for verbs with input and output tensors."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Result(NamedTuple):
 
 
 _DAMAGED = (
-    ValueError, AttributeError, TypeError, EOFError, MemoryError, RuntimeError,  # of numpy
+    ValueError, AttributeError, TypeError, EOFError, MemoryError, RuntimeError,  # from numpy
     zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
@@ -44,13 +44,13 @@ def read_archive(file: str) -> dict[str, Any]:
             raise not_arrays(f"{file}: {error}") from None
         raise file_not_usable(file, error) from None
     except _DAMAGED as error:
-        if "allow_pickle" in str(error):  # numpy's advice for whatever it does not know
+        if "allow_pickle" in str(error):  # numpy gives this advice for any unknown type
             error = ValueError("numpy did not write it, or it holds other objects than numbers")
         raise not_arrays(f"{file} is no archive of arrays: {error}") from None
 
 
 def _numbers(array: Any) -> Any:
-    """numpy writes bfloat16 as two bytes that it has no name for."""
+    """Restore bfloat16, which numpy writes as two unnamed bytes."""
     return array.view(ml_dtypes.bfloat16) if array.dtype == np.dtype("V2") else array
 
 
@@ -65,7 +65,7 @@ def not_arrays(message: str) -> UsageError:
 
 
 def add_array_arguments(parser: argparse.ArgumentParser, inputs: str, results: str) -> None:
-    """What verbs have that run kernels on tensors from archives, or on random ones."""
+    """Add the options of verbs that run kernels on tensors from archives, or on random ones."""
     parser.add_argument("--inputs", metavar="FILE.npz", help=inputs)
     parser.add_argument(
         "--outputs", metavar="FILE.npz", help=f"write {results} here, and not to the terminal"
@@ -77,7 +77,7 @@ def add_array_arguments(parser: argparse.ArgumentParser, inputs: str, results: s
 
 
 def random_array(shape: Sequence[int], dtype: DType, generator: np.random.Generator) -> Any:
-    """MemoryError for one that no machine has the memory for."""
+    """Make a random array; raise MemoryError if no machine has the memory for it."""
     try:
         if dtype.is_float:
             return generator.uniform(-2, 2, shape).astype(np.float32)
@@ -87,8 +87,8 @@ def random_array(shape: Sequence[int], dtype: DType, generator: np.random.Genera
 
 
 def write_results(results: Sequence[Result], file: str | None) -> None:
-    """To an archive, or to the terminal if there is no file."""
-    # Types that numpy can write: bfloat16 and block floats are not among them.
+    """Write results to an archive, or print them if there is no file."""
+    # Types that numpy can write, which bfloat16 and block floats are not.
     types = [np.float32 if each.dtype.is_float else each.dtype.storage for each in results]
     pairs = zip(results, types, strict=True)
     arrays: dict[str, Any] = {each.name: each.array.astype(plain) for each, plain in pairs}

@@ -13,7 +13,7 @@ from ttl.trace.stats import Table
 
 from .terminal import show_tables
 
-LIMIT = "limit"  # as the size of --prune
+LIMIT = "limit"  # the default size of --prune
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -69,7 +69,7 @@ def _files(count: int) -> str:
 
 
 def _wanted(given: str | None, config: Config) -> int | None:
-    """How much is to stay; None if nothing is to go."""
+    """Return the size to keep; None to remove nothing."""
     if given is None:
         return None
     limit = limit_of(config) if given == LIMIT else read_bytes(given)

@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
     chip, log = load(options.target).name, ProfilerLog()
     zones = log.zones(lines)
     costs, names = calibrated(load_costs(chip), zones, log.clock_mhz)
-    if set(names) <= {CLOCK}:  # which is in the first line of every log
+    if set(names) <= {CLOCK}:  # it is in the first line of every log
         message = f"{options.log or 'the log of the profiler'} has no zones of ttl calibrate"
         raise usage_error(codes.WRONG_FILE, message, NO_LOG)
     for case in Case:
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _measured_lines(repeats: int) -> list[str]:
-    """Runs the operations on the device, and gives what the profiler wrote."""
+    """Run the operations on the device and return the profiler's log."""
     from ttl.device.watch import profiler_log
     from ttl.studio.calibration import PROGRAM
 

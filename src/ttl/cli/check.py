@@ -18,18 +18,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Shows what is wrong with each operation that the program calls, on stderr.
+    """Print the diagnostics of each operation that the program calls, on stderr.
 
-    An operation without errors is run on the simulator, so that the program goes on with right
-    values; one with errors is not run. The status is 1 if there are errors, which warnings are with
-    --strict and -W error.
+    An operation without errors runs on the simulator, so that the program continues with correct
+    values; one with errors does not run. The status is 1 if there are errors; warnings count as
+    errors with --strict and -W error.
     """
     variables = {**program_variables(options), "TTL_CHECK": "1"}
     return run_checked(options, variables)
 
 
 def run_checked(options: argparse.Namespace, variables: dict[str, str]) -> int:
-    """Run the program to its end and count what was found."""
+    """Run the program to its end and count its diagnostics."""
     from ttl.driver import PROCESS_DRIVER
 
     checks = PROCESS_DRIVER.checks

@@ -41,7 +41,7 @@ def _options(verb: str) -> Iterator[argparse.Action]:
 
 
 def _words(actions: list[argparse.Action]) -> str:
-    """Options, and values of which there is a list."""
+    """Return the options and their listed values."""
     given = chain.from_iterable((*a.option_strings, *map(str, a.choices or ())) for a in actions)
     return " ".join(given)
 

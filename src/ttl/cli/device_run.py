@@ -1,4 +1,4 @@
-"""`ttl run --backend device`: what tt-metal is told before the program starts, and what is left."""
+"""`ttl run --backend device`: settings of tt-metal before the program, and cleaning up after it."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from pathlib import Path
 
 from ttl.diagnostics import KernelFault, UsageError, codes
 
-LIMIT_SECONDS = 60  # of a launch
+LIMIT_SECONDS = 60  # time limit of a launch
 
 
 @contextmanager
 def device_run(traces: bool) -> Iterator[None]:
-    """UsageError, before anything runs, if something is missing."""
+    """Set up a run on a device; raise UsageError before anything runs if something is missing."""
     from ttl.device.readiness import has_profiler, missing
     from ttl.device.watch import metal_settings
     from ttl.driver import PROCESS_DRIVER
@@ -27,7 +27,7 @@ def device_run(traces: bool) -> Iterator[None]:
         raise UsageError(broken.at(None))
     logs = Path(tempfile.mkdtemp(prefix="ttl-device-"))
     profiles = traces and has_profiler()
-    # tt-metal knows no other way to be told; it reads its variables when it is loaded.
+    # tt-metal only reads environment variables, when it is loaded.
     os.environ.update(metal_settings(logs, profiles=profiles, environment=os.environ))
     hangs = False
     try:
@@ -45,7 +45,7 @@ def device_run(traces: bool) -> Iterator[None]:
 
 
 def _leave() -> None:
-    """tt-metal would wait for the device when it is unloaded, and the device does not answer."""
+    """Exit at once: unloading tt-metal would wait for a device that does not answer."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(1)

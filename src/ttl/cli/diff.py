@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """The exit status is 1 if the runs differ."""
+    """Compare two runs; the exit status is 1 if they differ."""
     (one, ones), (other, others) = _read(options.a), _read(options.b)
     found = first_difference(one, other, (ones, others), options.tolerance)
     if found is not None:
@@ -41,7 +41,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _allowed(results: list[Result], tolerance: float | None) -> Iterator[str]:
-    """How elements were compared, for each kind of results once."""
+    """Yield the tolerance of each kind of results once."""
     if tolerance is not None:
         yield f"elements were allowed to differ by {tolerance:g} times the largest"
         return

@@ -53,8 +53,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Operations compute nothing here: what the program prints about its results is held back, what
-    it checks about them may fail, and the estimates are printed all the same.
+    """Print estimates. Operations compute nothing here, so the program's output is held back, and
+    its own checks of results may fail without harm.
     """
     is_graph = options.file.endswith(GRAPH_SUFFIX)
     _refuse_unused(options, is_graph)
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refuse_unused(options: argparse.Namespace, is_graph: bool) -> None:
-    """Options that say nothing about such a file."""
+    """Reject options that do not apply to such a file."""
     for_programs = {"-D": options.defines, "--timeline": options.timeline, "--grid": options.grid}
     unused = for_programs if is_graph else {"--against": options.against}
     for option, value in unused.items():
@@ -111,7 +111,7 @@ def _report(
 
 
 def _write_timeline(file: str, recorded: list[Any], costs: Any) -> None:
-    """Operations one after the other, each once."""
+    """Write the operations' timelines in order, each operation once."""
     from ttl.studio.estimate import timeline_events
     from ttl.target.costs import load_costs
 

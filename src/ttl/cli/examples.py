@@ -10,7 +10,7 @@ import ttl
 from ttl.diagnostics import codes, usage_error, writing
 
 DEFAULT_FOLDER = "ttl-examples"
-COPIED = (".py", ".ipynb")  # not what Python leaves beside them
+COPIED = (".py", ".ipynb")  # not Python's caches beside them
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +40,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def shipped_examples() -> Path:
-    """Inside of the installed package, or at the root of the sources of an editable install."""
+    """Find the examples in the installed package, or at the root of an editable install."""
     package = Path(ttl.__file__).parent
     installed = package / "examples"
     return installed if installed.is_dir() else package.parents[1] / "examples"

@@ -45,7 +45,7 @@ def _count(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What one call of an operation left in its tensors."""
+    """Contents of the tensors after one call of an operation."""
 
     operation: str
     tensors: dict[str, NDArray[Any]]
@@ -76,8 +76,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _suspects(options: argparse.Namespace, expected: list[Call]) -> Iterable[int]:
-    """The seeds that the results are compared for here: with several processes, one of those that
-    failed there or had other results.
+    """Return the seeds to compare here: with several processes, one that failed there or had other
+    results.
     """
     seeds = range(options.schedules)
     if options.scheduler is None and (options.jobs < 2 or len(seeds) < 2 or not may_fork()):
@@ -91,7 +91,7 @@ def _suspects(options: argparse.Namespace, expected: list[Call]) -> Iterable[int
 
 
 def _parts(seeds: range, options: argparse.Namespace) -> list[range]:
-    """For a cluster one each: a process there starts from nothing, and workers may be many."""
+    """Split the seeds; one per job on a cluster, which has many workers without shared startup."""
     count = len(seeds) if options.scheduler is not None else min(len(seeds), options.jobs)
     return [seeds[number::count] for number in range(count)]
 
@@ -104,8 +104,8 @@ def _job(options: argparse.Namespace, seeds: range) -> Job:
 
 
 def digests(seeds: list[int], **options: object) -> dict[str, str]:
-    """A job: what is in the tensors after each of these schedules. A schedule that fails has no
-    digest, and is run again where it can be reported.
+    """Job: return a digest of the tensors after each of these schedules. A schedule that fails has
+    none, and runs again where it can be reported.
     """
     found = {}
     given = argparse.Namespace(**options)
@@ -128,7 +128,7 @@ def digest_of(calls: list[Call]) -> str:
 
 
 def _calls(options: argparse.Namespace, seed: int | None) -> list[Call]:
-    """Run the program once; what it prints is not shown, what it gets wrong is."""
+    """Run the program once; hide its output, but show its errors."""
     variables = {
         **program_variables(options),
         "TTL_STRICT": str(int(options.strict)),
@@ -144,7 +144,7 @@ def _calls(options: argparse.Namespace, seed: int | None) -> list[Call]:
             raise error.with_note(f"to repeat it: {command(options, seed)}") from None
         except SystemExit as end:
             status = end.code
-    if status != 0:  # not a matter of pyttlang: an exception, or an end of the program's own
+    if status != 0:  # the program's own exception or exit
         print(shown.getvalue(), end="", file=sys.stderr)
         print(f"ttl: the program failed; to repeat it: {command(options, seed)}", file=sys.stderr)
         raise SystemExit(status)
@@ -163,7 +163,7 @@ def _kept_results(calls: list[Call]) -> Iterator[None]:
             for name, value in given.items()
             if hasattr(value, "storage") and value.is_allocated()
         }
-        if kept:  # tensors of a model are only described here, and its kernels run compiled
+        if kept:  # a model's tensors have only descriptions here, and its kernels run compiled
             calls.append(Call(operation.__name__, kept))
 
     LAUNCH_HOOK.launch = launch

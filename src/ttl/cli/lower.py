@@ -35,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Operations compute nothing here: what the program checks about its results may fail, and the
-    page is there all the same. It is also of one that does not compile, as far as it came.
+    """Make the page. Operations compute nothing here, so the program's own checks of results may
+    fail without harm. An operation that does not compile is shown as far as it came.
     """
     options.compile_only = True
     variables = {**program_variables(options), "TTL_VIEW": "1"}
@@ -92,7 +92,7 @@ def _print_trees(options: argparse.Namespace, variables: dict[str, str]) -> int:
 
 
 def _trees(program: Program) -> Iterator[str]:
-    """Of the kernels, and of the functions that they call."""
+    """Yield the trees of the kernels, and of the functions that they call."""
     from ttl.source.functions import own_code, reachable_functions
     from ttl.source.printed import printed
     from ttl.source.trees import tree_of

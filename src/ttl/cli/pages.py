@@ -1,4 +1,4 @@
-"""Pages of `ttl view`, `ttl lower` and `ttl run --view`: what goes into them, and where they go."""
+"""Pages of `ttl view`, `ttl lower` and `ttl run --view`: their contents and their files."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _port(text: str) -> int:
 
 
 def checked_page(options: argparse.Namespace, verb: str) -> PageFile | None:
-    """Where the page goes; None if it is served."""
+    """Return the page's file; None if it is served."""
     if options.port is not None:
         return None
     path = options.output or default_page(options.file, verb)
@@ -61,13 +61,13 @@ def checked_page(options: argparse.Namespace, verb: str) -> PageFile | None:
 
 @contextmanager
 def observed(events: Path | None, made: Callable[[Shown], None], file: str) -> Iterator[None]:
-    """Keeps what the program in `file` does, and hands it over at its end, also if it fails."""
+    """Record the run of the program in `file`; pass it to `made` at the end, even if it fails."""
     from ttl import driver
     from ttl.driver.remarks import SHOWN
     from ttl.driver.views import Views
 
     views = driver.PROCESS_DRIVER.views = Views()
-    command = shlex.join(["ttl", *sys.argv[1:]])  # the program gets others
+    command = shlex.join(["ttl", *sys.argv[1:]])  # the program gets other arguments
     shown: list[Diagnostic] = []
     tunings: list[object] = []
     token = SHOWN.set(shown)
@@ -86,7 +86,7 @@ def observed(events: Path | None, made: Callable[[Shown], None], file: str) -> I
 
 @contextmanager
 def _tunings(kept: list[object]) -> Iterator[None]:
-    """Keeps what is found about calls of tuned operations, each once."""
+    """Collect the tunings of calls, each once."""
     plain = LAUNCH_HOOK.tune
 
     def tune(*call: Any) -> Any:
@@ -127,7 +127,7 @@ def _shown(file: str, command: str, events: Path | None, found: list[Diagnostic]
 
 
 def _each_once(found: list[Diagnostic]) -> list[Diagnostic]:
-    """What the check, the compiler and the run all report."""
+    """Remove duplicate diagnostics: the check, the compiler and the run may report the same one."""
     kept: dict[object, Diagnostic] = {}
     for each in found:
         kept.setdefault((each.code.code, each.message, each.primary), each)
@@ -151,7 +151,7 @@ def write_page(shown: Shown, file: PageFile) -> None:
 
 
 def deliver(make: Callable[[], Shown], options: argparse.Namespace, file: PageFile | None) -> None:
-    """As the options of `add_page_arguments` want it; `file` is what checked_page() gave."""
+    """Write or serve the page, by the options of `add_page_arguments`; `file`: checked_page()'s."""
     if file is None:
         _serve(make, options)
         return
@@ -173,14 +173,14 @@ def _serve(make: Callable[[], Shown], options: argparse.Namespace) -> None:
     page = page_of(last)
 
     def newest() -> str:
-        """A file may have changed; what a program did has not."""
+        """Return the current page: a file may have changed, but a finished run has not."""
         nonlocal last, page
         if (now := make()) is not last:
             last, page = now, page_of(now)
         return page
 
     try:
-        with suppress(KeyboardInterrupt):  # the usual end
+        with suppress(KeyboardInterrupt):  # the usual way to stop it
             serve(newest, options.port, ready)
     except OSError as error:
         message = f"--port {options.port}: {error.strerror}"
@@ -188,7 +188,7 @@ def _serve(make: Callable[[], Shown], options: argparse.Namespace) -> None:
 
 
 def _has_screen() -> bool:
-    """A browser of a terminal would take the place of the output."""
+    """Is there a graphical browser? One in the terminal would replace the output."""
     is_desktop = sys.platform in ("darwin", "win32")
     return sys.stdout.isatty() and (
         is_desktop or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))

@@ -84,10 +84,10 @@ def tensors_for(compiled: CompiledOperation, given: dict[str, object], seed: int
     device = ttnn.open_device(device_id=0)
     generator = np.random.default_rng(seed)
     tensors: list[Any] = []
-    at: dict[int | None, Any] = {}  # a tensor that is given twice is one
+    at: dict[int | None, Any] = {}  # a tensor passed twice is one tensor
     for operand in compiled.operands:
         dtype = DTYPES[operand.dtype]
-        # Drawn for all, so that one more input changes one.
+        # Draw for all inputs, so that an additional input changes no other.
         random = random_array(operand.shape, dtype, generator)
         made = ttnn.from_numpy(
             given.get(operand.name, random),
@@ -110,7 +110,7 @@ def _memory_config(operand: Operand) -> ttnn.MemoryConfig:
 
 
 def config_of(memory: Memory) -> ttnn.MemoryConfig:
-    """KeyError for a name that ttnn does not have."""
+    """Make a memory configuration; raise KeyError for a name that ttnn does not have."""
     spec: ttnn.ShardSpec | ttnn.NdShardSpec | None = None
     if memory.cores:
         cores = ttnn.CoreRangeSet([ttnn.CoreRange(start, end) for start, end in memory.cores])

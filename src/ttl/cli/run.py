@@ -28,7 +28,7 @@ from .traces import emptied, finish_trace
 TRACE_FILE = "trace.jsonl"
 ALL = "all"
 
-# Options whose value goes into a variable of ttl.config as it was given, and those that set one.
+# Options whose value goes unchanged into a variable of ttl.config, and options that set one.
 VALUES = {
     "fast": "TTL_FAST",
     "scheduler": "TTL_SCHEDULER",
@@ -206,7 +206,7 @@ def _categories(text: str) -> tuple[str, ...]:
 
 
 def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """What the parser cannot check by itself."""
+    """Check combinations that the parser cannot check."""
     if options.counts and options.backend != "host":
         parser.error("--counts needs --host: the simulator runs Python, not calls of the chip")
     if options.isolate and options.backend != "host":
@@ -255,7 +255,7 @@ def run(options: argparse.Namespace) -> int:
 
 @contextmanager
 def _viewed(options: argparse.Namespace, variables: dict[str, str]) -> Iterator[None]:
-    """The page is of a run that fails, too. Without --trace its trace is not kept."""
+    """Make the page of --view, even if the run fails; keep the trace only with --trace."""
     from .page_files import page_file
     from .pages import observed, temporary_trace, write_page
 
@@ -269,7 +269,7 @@ def _viewed(options: argparse.Namespace, variables: dict[str, str]) -> Iterator[
 
 
 def _repeatable(fault: KernelFault, options: argparse.Namespace) -> TTLError:
-    """With a seed the schedule matters: the report tells how to see it again."""
+    """Add to a fault with a seed how to repeat its schedule."""
     chosen = ["--host"] if options.backend == "host" else []
     chosen += ["--float32"] if options.float32 else []
     chosen += [*program_words(options), "--seed", str(options.seed)]
@@ -278,7 +278,7 @@ def _repeatable(fault: KernelFault, options: argparse.Namespace) -> TTLError:
 
 
 def run_variables(options: argparse.Namespace) -> dict[str, str]:
-    """The variables of ttl.config that the options stand for."""
+    """Return the options as variables of ttl.config."""
     variables = program_variables(options)
     for name, variable in VALUES.items():
         if (value := getattr(options, name)) is not None:

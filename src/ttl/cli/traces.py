@@ -1,4 +1,4 @@
-"""Traces given on the command line."""
+"""Reads and finishes traces named on the command line."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 def read_with(read: Callable[[Path], T], file: str, how_to_write: str) -> T:
-    """What `read` makes of the file; UsageError if it is none that it can read."""
+    """Read a file with `read`; raise UsageError if it cannot read the file."""
     try:
         with reading(file):
             return read(Path(file))
@@ -22,7 +22,7 @@ def read_with(read: Callable[[Path], T], file: str, how_to_write: str) -> T:
 
 
 def finish_trace(trace: str, program: str, has_times: bool) -> None:
-    """After the run: estimated times, or what Perfetto shows of a trace of ticks."""
+    """Finish a trace after the run: add estimated times, or convert ticks for Perfetto."""
     from ttl.trace.stamped import finish_perfetto
 
     if has_times:
@@ -58,7 +58,7 @@ def _give_times(file: Path) -> None:
 
 
 def emptied(trace: str) -> str:
-    """The file in full, empty: every operation adds its events."""
+    """Empty the trace file and return its full path: every operation adds its events."""
     with writing(trace):
         Path(trace).write_text("")
     return str(Path(trace).resolve())

@@ -1,4 +1,4 @@
-"""Trials that execute a program: jobs of `ttl tune`, also on other machines."""
+"""Jobs of `ttl tune` that execute a program, also on other machines."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def try_program(
     file: str, arguments: list[str], defines: Values, variables: dict[str, str], costs: object,
     checks: bool,
 ) -> Values:  # fmt: skip
-    """What all operations of a program take together, with these values of its constants."""
+    """Return the total time of a program's operations with these values of its constants."""
     options = argparse.Namespace(file=file, arguments=arguments, defines=defines)
 
     def run() -> Outcome:
@@ -73,7 +73,7 @@ def _results(options: argparse.Namespace, variables: dict[str, str]) -> list[Ske
 
 
 class ProgramFailed(Exception):
-    """With these values the program ends with an error of its own."""
+    """The program ends with its own error for these values."""
 
 
 def _run(options: argparse.Namespace, variables: dict[str, str]) -> tuple[int, str]:
@@ -89,7 +89,7 @@ def _run(options: argparse.Namespace, variables: dict[str, str]) -> tuple[int, s
 
 @contextmanager
 def same_random_numbers() -> Iterator[None]:
-    """For a program that gives its generators no seed: trials compute the same only for the same
+    """Seed generators that the program does not seed: trials only give equal results for equal
     elements.
     """
     random.seed(SEED)
@@ -116,7 +116,7 @@ def try_call(
     file: str, arguments: list[str], variables: dict[str, str], costs: object, call: int,
     operation: str, config: int,
 ) -> Values:  # fmt: skip
-    """One configuration of the call with this number, of those of tuned operations."""
+    """Try one configuration of the tuned call with this number."""
     found = _OneTrial(call, operation, config, costs)
     options = argparse.Namespace(file=file, arguments=arguments)
 
@@ -152,15 +152,15 @@ class _OneTrial:
             if len(self.seen) == self.call and tuned.name == self.operation:
                 trial = Trial(tuned, configs[self.config], args, kwargs, self.costs)
                 self.outcome = trial.run()
-                raise SystemExit(0)  # nobody needs the rest of the program
+                raise SystemExit(0)  # the rest of the program is not needed
             self.seen.add(key)
         return SimpleNamespace(best=configs[0])
 
 
 @contextmanager
 def only_tuning(tune: Callable[..., object]) -> Iterator[set[str]]:
-    """Calls of tuned operations go here; no operation computes anything, but on a device. Yields a
-    set that takes the names of the other operations that are called, and not computed.
+    """Pass calls of tuned operations to `tune`; other operations compute only on a device. Yields
+    the set of names of called operations that are not computed.
     """
     plain, plain_tune = LAUNCH_HOOK.launch, LAUNCH_HOOK.tune
     not_computed: set[str] = set()

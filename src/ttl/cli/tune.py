@@ -78,9 +78,9 @@ def _choice(text: str) -> tuple[str, Choice]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """The status is 1 if some call has no configuration that can be used."""
+    """Tune; the status is 1 if some call has no usable configuration."""
     costs = None if options.costs is None else costs_of(options.costs)
-    own = (CACHE, OLD_CACHE)  # a folder of this machine
+    own = (CACHE, OLD_CACHE)  # a folder on this machine
     variables = {n: text for n, text in chosen_variables().items() if n not in own}
     variables |= chip_variables(options)
     with process_variables(variables):
@@ -124,7 +124,7 @@ def _values_of(tuning: Tuning) -> dict[str, Any]:
     }
 
 
-# The values of constants: every trial executes the program anew. ---------------------------------
+# Values of constants: every trial executes the program -------------------------------------------
 
 
 def _tune_program(
@@ -157,7 +157,7 @@ def _tune_program(
 def _first_alone(
     run_jobs: Runner[Job], jobs: Sequence[Job]
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """What every trial loads, and what one of them builds for all, is there before the others."""
+    """Run the first job alone: the others reuse what it loads and builds."""
     from ttl.driver.compile import load_compiler
 
     load_compiler()
@@ -189,7 +189,7 @@ def _files(options: argparse.Namespace) -> dict[str, str]:
     return program_files(program)
 
 
-# Tuned operations: the program is executed once, and its calls are tuned. ------------------------
+# Tuned operations: the program is executed once, and its calls are tuned ------------------------
 
 
 def _tune_calls(
@@ -231,7 +231,7 @@ def _nothing_to_tune(file: str) -> TTLError:
 
 
 def _run_for_its_calls(options: argparse.Namespace, variables: dict[str, str]) -> Ended:
-    """A call for which no configuration is left ends the program; the others are shown."""
+    """Run the program; a call without usable configuration ends it, but other calls are shown."""
     try:
         return run_uncomputed(options, variables)
     except TTLError as error:

@@ -64,7 +64,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _maker(file: Path, options: argparse.Namespace) -> Callable[[], Shown]:
-    """Reads the file each time: a page that is served shows what is in it now."""
+    """Make a function that reads the file each time, so that a served page is current."""
     from .view_inputs import check_source, shown_bundle, shown_trace
 
     check_source(options.source)
@@ -87,6 +87,6 @@ def _program(options: argparse.Namespace, page: PageFile | None) -> int:
         with temporary_trace() as trace, observed(trace, made.append, options.file):
             variables = {**program_variables(options), "TTL_VIEW": "1", "TTL_TRACE": str(trace)}
             return run_to_its_end(options, variables)
-    finally:  # of a program that fails, too
+    finally:  # also if the program fails
         if made:
             deliver(lambda: made[0], options, page)

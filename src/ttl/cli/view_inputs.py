@@ -1,4 +1,4 @@
-"""What `ttl view` shows of files: traces, compiled operations, graphs."""
+"""Reads files for `ttl view`: traces, compiled operations, graphs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def check_source(source: str | None) -> None:
 
 
 def shown_trace(file: Path, source: str | None) -> Shown:
-    """ValueError if it is none."""
+    """Read a trace; raise ValueError if it is none."""
     events = read_events(file)
     if not len(events):
         raise ValueError("it has no events")

@@ -1,4 +1,4 @@
-"""Other values of the constants that a program gives to its blocks, each tried by the model."""
+"""Tries other values of a program's block constants on the model."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Values = dict[str, int]
 
 
 def block_constants(text: str | bytes) -> Values:
-    """Whole numbers that are assigned at the top level, and that shapes of buffers depend on."""
+    """Find the integers assigned at the top level that shapes of buffers depend on."""
     program = read_module(text)
     assigned = {
         target.binding: statement.value
@@ -60,7 +60,7 @@ def _variables(*expressions: tree.Expression) -> set[Binding]:
 
 
 def other_values(now: Values) -> Iterator[Values]:
-    """Twice as much and half as much of each, then twice as much of all."""
+    """Yield values with each constant doubled or halved, then with all doubled."""
     for name, value in now.items():
         yield {name: 2 * value}
         if value > 1 and value % 2 == 0:
@@ -72,9 +72,9 @@ def other_values(now: Values) -> Iterator[Values]:
 def with_block_changes(
     options: argparse.Namespace, variables: dict[str, str], costs: object, found: list[Estimate]
 ) -> list[Estimate]:
-    """The same estimates, with what other blocks would save among their changes.
+    """Return the estimates with the time that other block sizes save among their changes.
 
-    Only the same work counts: as many operations, as many bytes written.
+    Only counts equal work: as many operations, as many bytes written.
     """
     given = {name: value for name, value in options.defines.items() if type(value) is int}
     constants = block_constants(read_program(options.file)[1])
@@ -108,7 +108,7 @@ def change_of(known: Estimate, model: Model, now: Values, values: Values) -> Cha
 def _models(
     options: argparse.Namespace, variables: dict[str, str], costs: object, values: Values
 ) -> list[Model]:
-    """Of the operations that the program calls with these values; none where it fails."""
+    """Make models of the operations that the program calls with these values; none if it fails."""
     from ttl.driver import PROCESS_DRIVER
     from ttl.target.costs import load_costs
 
