@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from ttl.diagnostics import UsageError, codes, file_not_usable, usage_error, writing
-from ttl.semantics.dtypes import DType
+from ttl.semantics.dtypes import Array, DType
 from ttl.semantics.printing import array_text
 
 from .program import natural
@@ -22,7 +22,7 @@ from .program import natural
 class Result(NamedTuple):
     name: str  # in an archive
     heading: str  # on the terminal
-    array: Any
+    array: Array
     dtype: DType
 
 
@@ -32,7 +32,7 @@ _DAMAGED = (
 )  # fmt: skip
 
 
-def read_archive(file: str) -> dict[str, Any]:
+def read_archive(file: str) -> dict[str, Array]:
     try:
         archive = np.load(file, allow_pickle=False)
         if isinstance(archive, np.ndarray):
@@ -49,12 +49,12 @@ def read_archive(file: str) -> dict[str, Any]:
         raise not_arrays(f"{file} is no archive of arrays: {error}") from None
 
 
-def _numbers(array: Any) -> Any:
+def _numbers(array: Array) -> Array:
     """Restore bfloat16, which numpy writes as two unnamed bytes."""
     return array.view(ml_dtypes.bfloat16) if array.dtype == np.dtype("V2") else array
 
 
-def write_archive(file: str, arrays: dict[str, Any]) -> None:
+def write_archive(file: str, arrays: Mapping[str, Any]) -> None:
     with writing(file), Path(file).open("wb") as out:
         np.savez(out, **arrays)
 
@@ -76,7 +76,7 @@ def add_array_arguments(parser: argparse.ArgumentParser, inputs: str, results: s
     parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
 
 
-def random_array(shape: Sequence[int], dtype: DType, generator: np.random.Generator) -> Any:
+def random_array(shape: Sequence[int], dtype: DType, generator: np.random.Generator) -> Array:
     """Make a random array; raise MemoryError if no machine has the memory for it."""
     try:
         if dtype.is_float:
@@ -91,7 +91,7 @@ def write_results(results: Sequence[Result], file: str | None) -> None:
     # Types that numpy can write, which bfloat16 and block floats are not.
     types = [np.float32 if each.dtype.is_float else each.dtype.storage for each in results]
     pairs = zip(results, types, strict=True)
-    arrays: dict[str, Any] = {each.name: each.array.astype(plain) for each, plain in pairs}
+    arrays: dict[str, Array] = {each.name: each.array.astype(plain) for each, plain in pairs}
     if file is not None:
         write_archive(file, arrays)
         return

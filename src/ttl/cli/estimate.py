@@ -83,7 +83,7 @@ def _refuse_unused(options: argparse.Namespace, is_graph: bool) -> None:
 
 
 def _report(
-    options: argparse.Namespace, variables: dict[str, str], costs: Any, ended: Ended
+    options: argparse.Namespace, variables: dict[str, str], costs: object, ended: Ended
 ) -> int:
     from ttl.driver import PROCESS_DRIVER
     from ttl.studio.estimate import estimate, estimate_text, estimate_values
@@ -110,7 +110,7 @@ def _report(
     return 0
 
 
-def _write_timeline(file: str, recorded: list[Any], costs: Any) -> None:
+def _write_timeline(file: str, recorded: list[Any], costs: object) -> None:
     """Write the operations' timelines in order, each operation once."""
     from ttl.studio.estimate import timeline_events
     from ttl.target.costs import load_costs
@@ -131,7 +131,7 @@ def check_chip(options: argparse.Namespace, costs: Any, target: str) -> None:
         raise usage_error(codes.WRONG_FILE, message, f"use --target {costs['chip']}")
 
 
-def costs_of(file: str) -> Any:
+def costs_of(file: str) -> object:
     from ttl.target.costs import Case, read_costs
 
     try:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ttl.diagnostics import KernelFault, TTLError, codes
 from ttl.language.engine import LAUNCH_HOOK
+from ttl.semantics.dtypes import Array
 from ttl.studio.sweep import Job, Task, may_fork, program_files, sweep
 
 from .program import add_program_arguments, program_variables, program_words, run_to_its_end
@@ -48,7 +48,7 @@ class Call:
     """Contents of the tensors after one call of an operation."""
 
     operation: str
-    tensors: dict[str, NDArray[Any]]
+    tensors: dict[str, Array]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -155,7 +155,7 @@ def _calls(options: argparse.Namespace, seed: int | None) -> list[Call]:
 def _kept_results(calls: list[Call]) -> Iterator[None]:
     plain = LAUNCH_HOOK.launch
 
-    def launch(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def launch(operation: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         plain(operation, args, kwargs)
         given = operation.named_arguments(args, kwargs)
         kept = {
@@ -173,7 +173,7 @@ def _kept_results(calls: list[Call]) -> Iterator[None]:
         LAUNCH_HOOK.launch = plain
 
 
-def _difference(what: str, one: NDArray[Any], other: NDArray[Any]) -> tuple[str, str]:
+def _difference(what: str, one: Array, other: Array) -> tuple[str, str]:
     differ = one.view(f"u{one.itemsize}") != other.view(f"u{other.itemsize}")
     element = tuple(int(index) for index in np.argwhere(differ)[0])
     values = f"element {element} is {one[element]} or {other[element]}"

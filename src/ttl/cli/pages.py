@@ -89,7 +89,7 @@ def _tunings(kept: list[object]) -> Iterator[None]:
     """Collect the tunings of calls, each once."""
     plain = LAUNCH_HOOK.tune
 
-    def tune(*call: Any) -> Any:
+    def tune(*call: Any) -> object:
         found = plain(*call)
         if not any(found is each for each in kept):
             kept.append(found)

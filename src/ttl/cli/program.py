@@ -67,7 +67,7 @@ def add_warning_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_define(text: str) -> tuple[str, Any]:
+def read_define(text: str) -> tuple[str, object]:
     name, is_given, value = text.partition("=")
     if not name.isidentifier() or not is_given:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, as in K_BLOCK=4")

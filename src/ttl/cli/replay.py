@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ttl.config import Config, process_variables
 from ttl.diagnostics import codes, usage_error
 from ttl.driver import PROCESS_DRIVER
 from ttl.host import CallCounts, counts_table, launch
-from ttl.semantics.dtypes import DTYPES
+from ttl.semantics.dtypes import DTYPES, Array
 
 from .arrays import (
     Result,
@@ -80,11 +80,13 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def tensors_for(compiled: CompiledOperation, given: dict[str, object], seed: int) -> list[Any]:
+def tensors_for(
+    compiled: CompiledOperation, given: Mapping[str, object], seed: int
+) -> list[ttnn.Tensor]:
     device = ttnn.open_device(device_id=0)
     generator = np.random.default_rng(seed)
-    tensors: list[Any] = []
-    at: dict[int | None, Any] = {}  # a tensor passed twice is one tensor
+    tensors: list[ttnn.Tensor] = []
+    at: dict[int | None, ttnn.Tensor] = {}  # a tensor passed twice is one tensor
     for operand in compiled.operands:
         dtype = DTYPES[operand.dtype]
         # Draw for all inputs, so that an additional input changes no other.
@@ -124,7 +126,7 @@ def config_of(memory: Memory) -> ttnn.MemoryConfig:
     return ttnn.MemoryConfig(layout, ttnn.BufferType[buffer], spec)
 
 
-def _read_arrays(file: str, compiled: CompiledOperation) -> dict[str, Any]:
+def _read_arrays(file: str, compiled: CompiledOperation) -> dict[str, Array]:
     arrays = read_archive(file)
     shapes = {operand.name: operand.shape for operand in compiled.operands}
     for name, array in arrays.items():

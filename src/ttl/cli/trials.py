@@ -18,7 +18,7 @@ import numpy as np
 from ttl.config import process_variables
 from ttl.language.engine import LAUNCH_HOOK
 from ttl.studio.tuning.keys import call_key
-from ttl.studio.tuning.outcome import Outcome
+from ttl.studio.tuning.outcome import Outcome, Values
 from ttl.studio.tuning.sketch import Rehearsal, Sketch
 from ttl.studio.tuning.trial import Trial, outcome_of, real_tensors, times_of
 from ttl.target.costs import Case
@@ -26,7 +26,6 @@ from ttl.target.costs import Case
 from .program import run_to_its_end
 
 SEED = 22
-Values = dict[str, Any]
 
 
 def try_program(
@@ -145,7 +144,7 @@ class _OneTrial:
     outcome: Outcome | None = None
     seen: set[object] = field(default_factory=set)
 
-    def tune(self, tuned: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def tune(self, tuned: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
         configs = tuned.tuned.configs
         key = tuned.tuned, call_key(tuned, args, kwargs)
         if key not in self.seen:
@@ -165,7 +164,7 @@ def only_tuning(tune: Callable[..., object]) -> Iterator[set[str]]:
     plain, plain_tune = LAUNCH_HOOK.launch, LAUNCH_HOOK.tune
     not_computed: set[str] = set()
 
-    def launch(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def launch(operation: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         if real_tensors(args, kwargs):
             plain(operation, args, kwargs)
         else:

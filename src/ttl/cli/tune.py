@@ -21,7 +21,7 @@ from ttl.loading.cache_folder import CACHE, OLD_CACHE
 from ttl.studio.sweep import Job, Runner, Task, digest, program_files, sweep
 from ttl.studio.tuning import Outcome, Tuner, Tuning
 from ttl.studio.tuning.keys import surroundings
-from ttl.studio.tuning.outcome import without_results, without_wrong_results
+from ttl.studio.tuning.outcome import Values, without_results, without_wrong_results
 from ttl.studio.tuning.report import write_report
 from ttl.studio.tuning.trial import Trial
 from ttl.studio.tuning.tuner import store
@@ -111,7 +111,7 @@ def _show(options: argparse.Namespace, tunings: list[Tuning]) -> None:
         print(f"ttl: plots as PNG need Pillow: {install_extra('plot')}", file=sys.stderr)
 
 
-def _values_of(tuning: Tuning) -> dict[str, Any]:
+def _values_of(tuning: Tuning) -> Values:
     return {
         "operation": tuning.operation,
         "call": tuning.call,
@@ -134,7 +134,7 @@ def _tune_program(
     start = time.perf_counter()
     ran: list[int] = []
 
-    def counted(jobs: Sequence[Job]) -> Iterator[tuple[int, dict[str, Any]]]:
+    def counted(jobs: Sequence[Job]) -> Iterator[tuple[int, Values]]:
         ran.append(len(jobs))
         return run_jobs(jobs) if options.scheduler else _first_alone(run_jobs, jobs)
 
@@ -154,9 +154,7 @@ def _tune_program(
     return Tuning(name, "", tried, seconds, len(configs) - sum(ran), chip)
 
 
-def _first_alone(
-    run_jobs: Runner[Job], jobs: Sequence[Job]
-) -> Iterator[tuple[int, dict[str, Any]]]:
+def _first_alone(run_jobs: Runner[Job], jobs: Sequence[Job]) -> Iterator[tuple[int, Values]]:
     """Run the first job alone: the others reuse what it loads and builds."""
     from ttl.driver.compile import load_compiler
 
@@ -199,14 +197,14 @@ def _tune_calls(
     if options.scheduler is not None:
         files = _files(options)
 
-        def elsewhere(call: int, trials: Sequence[Trial]) -> Iterator[tuple[int, dict[str, Any]]]:
+        def elsewhere(call: int, trials: Sequence[Trial]) -> Iterator[tuple[int, Values]]:
             jobs = [_call_job(options, variables, files, call, trial) for trial in trials]
             return run_jobs(jobs)
 
         tuner.elsewhere = elsewhere
     found: dict[int, Tuning] = {}
 
-    def tune(tuned: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tuning:
+    def tune(tuned: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> Tuning:
         result = tuner.tune(tuned, args, kwargs)
         found.setdefault(id(result), result)
         return result
