@@ -12,13 +12,13 @@ from ttgraph.flatbuffer.program import Program
 from ttl.cli.arrays import (
     Result,
     add_array_arguments,
-    not_arrays,
+    make_not_arrays,
     random_array,
     read_archive,
     write_results,
 )
 from ttl.cli.program import add_isolate_argument, add_warning_arguments, warning_variables
-from ttl.cli.traces import emptied
+from ttl.cli.traces import empty_trace
 from ttl.config import Config, process_variables
 from ttl.semantics.dtypes import Array
 
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
     with process_variables(warning_variables(options)):
         config = Config.current()
         if options.trace is not None:
-            config = replace(config, trace=emptied(options.trace))
+            config = replace(config, trace=empty_trace(options.trace))
         outputs = run_traced(runtime, inputs, config)
     described = enumerate(zip(outputs, program.described(program.outputs), strict=True))
     names = program.named(program.output_names, program.outputs)
@@ -89,7 +89,7 @@ def _read_inputs(file: str, program: Program) -> list[Array]:
         if sorted(arrays) == sorted(chosen):
             return [arrays[name] for name in chosen]
     wanted = ", ".join(names) or "nothing"
-    raise not_arrays(f"{file} has {', '.join(arrays) or 'no array'}, and not {wanted}")
+    raise make_not_arrays(f"{file} has {', '.join(arrays) or 'no array'}, and not {wanted}")
 
 
 def random_inputs(program: Program, seed: int) -> list[Array]:

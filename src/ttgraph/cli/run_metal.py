@@ -11,7 +11,7 @@ import numpy as np
 from ttl.cli.arrays import (
     Result,
     add_array_arguments,
-    not_arrays,
+    make_not_arrays,
     random_array,
     read_archive,
     write_results,
@@ -69,7 +69,7 @@ def _inputs(options: argparse.Namespace, program: _Program) -> list[Array]:
     if [tuple(array.shape) for array in given] != shapes:
         has = ", ".join(str(tuple(array.shape)) for array in given) or "no array"
         wanted = ", ".join(map(str, shapes)) or "nothing"
-        raise not_arrays(f"{options.inputs} has {has}, and not {wanted}")
+        raise make_not_arrays(f"{options.inputs} has {has}, and not {wanted}")
     pairs = zip(given, program.inputs, strict=True)
     return [array.astype(dtype.storage) for array, (_, dtype) in pairs]
 

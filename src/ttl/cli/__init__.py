@@ -111,10 +111,10 @@ def _run_verb(options: argparse.Namespace) -> int:
     from ttl.diagnostics.errors import debug_traceback
     from ttl.diagnostics.painting import show_text
 
-    from .progress import shown_progress
+    from .progress import show_progress
 
     try:
-        with shown_progress():
+        with show_progress():
             status: int = module_of(options.verb).run(options)
     except TTLError as error:
         print(debug_traceback(error), end="", file=sys.stderr)

@@ -36,17 +36,17 @@ def read_archive(file: str) -> dict[str, Array]:
     try:
         archive = np.load(file, allow_pickle=False)
         if isinstance(archive, np.ndarray):
-            raise not_arrays(f"{file} is one array, as numpy.save writes it, and no archive")
+            raise make_not_arrays(f"{file} is one array, as numpy.save writes it, and no archive")
         with archive:
             return {name: _numbers(archive[name]) for name in archive.files}
     except OSError as error:
         if error.strerror is None:
-            raise not_arrays(f"{file}: {error}") from None
+            raise make_not_arrays(f"{file}: {error}") from None
         raise file_not_usable(file, error) from None
     except _DAMAGED as error:
         if "allow_pickle" in str(error):  # numpy gives this advice for any unknown type
             error = ValueError("numpy did not write it, or it holds other objects than numbers")
-        raise not_arrays(f"{file} is no archive of arrays: {error}") from None
+        raise make_not_arrays(f"{file} is no archive of arrays: {error}") from None
 
 
 def _numbers(array: Array) -> Array:
@@ -59,7 +59,7 @@ def write_archive(file: str, arrays: Mapping[str, Any]) -> None:
         np.savez(out, **arrays)
 
 
-def not_arrays(message: str) -> UsageError:
+def make_not_arrays(message: str) -> UsageError:
     help_text = "write it with numpy.savez(FILE, name=array, ...)"
     return usage_error(codes.WRONG_FILE, message, help_text)
 

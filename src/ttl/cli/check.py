@@ -52,13 +52,13 @@ def _status(options: argparse.Namespace, checks: Checks) -> int:
 def _summary(file: str, checks: Checks) -> str:
     if not checks.operations:
         return f"{file} calls no operation; nothing was checked"
-    checked = f"{_counted(checks.operations, 'operation')} checked"
-    warnings = f", {_counted(checks.warnings, 'warning')}" if checks.warnings else ""
+    checked = f"{_count(checks.operations, 'operation')} checked"
+    warnings = f", {_count(checks.warnings, 'warning')}" if checks.warnings else ""
     if not checks.errors:
         return f"{checked}, no errors{warnings}"
-    errors = _counted(checks.errors, "error")
+    errors = _count(checks.errors, "error")
     return f"{checked}, {errors}{warnings}; those with errors were not run"
 
 
-def _counted(count: int, what: str) -> str:
+def _count(count: int, what: str) -> str:
     return f"{count} {what}{'s' if count > 1 else ''}"

@@ -36,11 +36,11 @@ def run(options: argparse.Namespace) -> int:
     compared = "events and results" if ones and others else "events; there are no results beside"
     print(f"no difference ({len(one)} and {len(other)} {compared})")
     if ones and others:
-        print("\n".join(_allowed(ones, options.tolerance)))
+        print("\n".join(_list_tolerances(ones, options.tolerance)))
     return 0
 
 
-def _allowed(results: list[Result], tolerance: float | None) -> Iterator[str]:
+def _list_tolerances(results: list[Result], tolerance: float | None) -> Iterator[str]:
     """Yield the tolerance of each kind of results once."""
     if tolerance is not None:
         yield f"elements were allowed to differ by {tolerance:g} times the largest"

@@ -163,13 +163,13 @@ def _compiler() -> Finding:
         state = State.BROKEN if os.environ.get("CXX") else State.ABSENT
         return Finding("C++ compiler", EXECUTOR, state, found.message, " ".join(found.helps))
     version = compiler.version.splitlines()[0]
-    if (problem := _compiles(compiler.command)) is not None:
+    if (problem := _try_compiler(compiler.command)) is not None:
         fix = "install another one, or set CXX to one that works"
         return Finding("C++ compiler", EXECUTOR, State.BROKEN, f"{version}: {problem}", fix)
     return Finding("C++ compiler", EXECUTOR, State.OK, version)
 
 
-def _compiles(command: tuple[str, ...]) -> str | None:
+def _try_compiler(command: tuple[str, ...]) -> str | None:
     """Compile a library of one function; return the problem if that fails."""
     import subprocess
 
@@ -251,7 +251,7 @@ def _caches() -> Iterator[Finding]:
     if (refused := refused_cache(config)) is not None:
         yield Finding("cache", EXECUTOR, State.BROKEN, refused.message, _cache_fix(refused))
     else:
-        yield _sized(_writable("cache", EXECUTOR, config.cache_dir, CACHE))
+        yield _add_size(_writable("cache", EXECUTOR, config.cache_dir, CACHE))
     metal = Path(os.environ.get("TT_METAL_CACHE") or Path.home() / ".cache/tt-metal-cache")
     if metal.exists():
         yield _writable("cache of tt-metal", DEVICE, metal, "TT_METAL_CACHE")
@@ -261,7 +261,7 @@ def _cache_fix(refused: Diagnostic) -> str:
     return f"{refused.helps[0]}, or set {CACHE} to a folder of your own"
 
 
-def _sized(cache: Finding) -> Finding:
+def _add_size(cache: Finding) -> Finding:
     """Add a cache's size and its limit."""
     if cache.state is not State.OK:
         return cache

@@ -12,7 +12,7 @@ from ttl.diagnostics import codes, reading, usage_error, writing
 
 from .above import above
 from .program import add_program_arguments, natural, program_variables, read_define
-from .uncomputed import Ended, run_uncomputed, show_as_run, tell_end
+from .uncomputed import Ended, run_uncomputed, show_output, tell_end
 from .what_if import with_block_changes
 
 TRIALS = 6
@@ -91,7 +91,7 @@ def _report(
 
     recorded = list(PROCESS_DRIVER.runs.recorded.values())
     if not recorded:
-        status = show_as_run(ended, options.json)
+        status = show_output(ended, options.json)
         print(f"ttl: {options.file} calls no operation; there is no estimate", file=sys.stderr)
         return status or 1
     tell_end(options, ended, "estimate")

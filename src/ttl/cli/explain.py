@@ -36,7 +36,7 @@ def run(options: argparse.Namespace) -> int:
     if not found:
         print(f"ttl explain: error: {_unknown(options.code)}", file=sys.stderr)
         return 1
-    show_markdown("\n".join(_explained(entry, options.all) for entry in found))
+    show_markdown("\n".join(_find_page(entry, options.all) for entry in found))
     return 0
 
 
@@ -47,7 +47,7 @@ def _unknown(name: str) -> str:
     return f"there is no diagnostic `{name}`; {more}"
 
 
-def _explained(entry: Code, with_all: bool) -> str:
+def _find_page(entry: Code, with_all: bool) -> str:
     verdict = entry.blame.value if entry.is_fault else entry.effect.value
     text = f"{entry.code} ({entry.slug}): {verdict}\n\n{fill(entry.explanation, 90)}\n"
     page = page_of(entry.code)
@@ -56,10 +56,10 @@ def _explained(entry: Code, with_all: bool) -> str:
     _, *sections = page.split("\n## ")  # the head is the explanation
     shown = sections if with_all else sections[:SHOWN]
     text += "".join(f"\n## {section.rstrip()}\n" for section in shown)
-    return text + _others(entry, sections[len(shown) :])
+    return text + _name_other_sections(entry, sections[len(shown) :])
 
 
-def _others(entry: Code, sections: list[str]) -> str:
+def _name_other_sections(entry: Code, sections: list[str]) -> str:
     """Name the other sections of the page; empty if all are shown."""
     titles = [section.partition("\n")[0] for section in sections]
     listed = "".join(f"- {title}\n" for title in titles if title not in PUT_RIGHT)

@@ -53,29 +53,29 @@ class Call:
 
 def run(options: argparse.Namespace) -> int:
     """Compare the results of all seeds with those of the schedule without one."""
-    expected = _calls(options, None)
+    expected = _run_calls(options, None)
     if not expected:
         message = f"{options.file} calls no operation on the simulator; nothing was explored"
         print(f"ttl: {message}", file=sys.stderr)
         return 1
-    for seed in _suspects(options, expected):
-        found = _calls(options, seed)
+    for seed in _find_suspects(options, expected):
+        found = _run_calls(options, seed)
         if len(found) != len(expected):
             times = f"{len(expected)} or {len(found)} times"
             what = f"how often the program calls operations depends on the schedule: {times}"
-            raise _depends(options, seed, what)
+            raise _make_depends(options, seed, what)
         for number, (one, other) in enumerate(zip(expected, found, strict=True), 1):
             for name, values in one.tensors.items():
                 if values.tobytes() != other.tensors[name].tobytes():
                     what = f"`{name}` of `{one.operation}` (call {number})"
                     found_now = _difference(what, values, other.tensors[name])
-                    raise _depends(options, seed, *found_now)
+                    raise _make_depends(options, seed, *found_now)
     calls = "1 call" if len(expected) == 1 else f"{len(expected)} calls"
     print(f"{options.schedules} schedules of {calls}: no race, and the same results in all of them")
     return 0
 
 
-def _suspects(options: argparse.Namespace, expected: list[Call]) -> Iterable[int]:
+def _find_suspects(options: argparse.Namespace, expected: list[Call]) -> Iterable[int]:
     """Return the seeds to compare here: with several processes, one that failed there or had other
     results.
     """
@@ -112,7 +112,7 @@ def digests(seeds: list[int], **options: object) -> dict[str, str]:
     for seed in seeds:
         try:
             with redirect_stderr(io.StringIO()):
-                found[str(seed)] = digest_of(_calls(given, seed))
+                found[str(seed)] = digest_of(_run_calls(given, seed))
         except (TTLError, SystemExit):
             found[str(seed)] = ""
     return found
@@ -127,7 +127,7 @@ def digest_of(calls: list[Call]) -> str:
     return found.hexdigest()
 
 
-def _calls(options: argparse.Namespace, seed: int | None) -> list[Call]:
+def _run_calls(options: argparse.Namespace, seed: int | None) -> list[Call]:
     """Run the program once; hide its output, but show its errors."""
     variables = {
         **program_variables(options),
@@ -187,7 +187,7 @@ def command(options: argparse.Namespace, seed: int | None) -> str:
     return " ".join(["ttl", "run", *chosen, options.file, *options.arguments])
 
 
-def _depends(options: argparse.Namespace, seed: int, what: str, *notes: str) -> KernelFault:
+def _make_depends(options: argparse.Namespace, seed: int, what: str, *notes: str) -> KernelFault:
     help_text = "run with --strict: it names the accesses that nothing orders"
     notes = (*notes, f"to repeat it: {command(options, seed)}")
     broken = codes.SCHEDULE_DEPENDENT.broken(what, help_text, notes=notes)

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from ttl.diagnostics import TTLError
 
 from .page_files import PageFile
-from .pages import add_page_arguments, checked_page, deliver, observed
+from .pages import add_page_arguments, check_page, deliver, observe
 from .program import add_program_arguments, program_variables
-from .uncomputed import run_uncomputed, show_as_run, tell_end
+from .uncomputed import run_uncomputed, show_output, tell_end
 
 if TYPE_CHECKING:
     from ttl.language.operation import Program
@@ -42,17 +42,17 @@ def run(options: argparse.Namespace) -> int:
     variables = {**program_variables(options), "TTL_VIEW": "1"}
     if options.tree:
         return _print_trees(options, variables)
-    page = checked_page(options, "lower")
+    page = check_page(options, "lower")
     made: list[Shown] = []
     try:
-        with observed(None, made.append, options.file):
+        with observe(None, made.append, options.file):
             ended = run_uncomputed(options, variables)
     except TTLError:
         if made and made[0].operations:
             _deliver(made[0], options, page)
         raise
     if not made[0].operations:
-        status = show_as_run(ended, options.json)
+        status = show_output(ended, options.json)
         print(f"ttl: {options.file} calls no operation; there is no page", file=sys.stderr)
         return status or 1
     tell_end(options, ended, "lower")
@@ -84,7 +84,7 @@ def _print_trees(options: argparse.Namespace, variables: dict[str, str]) -> int:
     finally:
         print("\n\n".join(texts))
     if not texts:
-        status = show_as_run(ended, options.json)
+        status = show_output(ended, options.json)
         print(f"ttl: {options.file} calls no operation; there is no tree", file=sys.stderr)
         return status or 1
     tell_end(options, ended, "lower")

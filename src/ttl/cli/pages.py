@@ -51,7 +51,7 @@ def _port(text: str) -> int:
     return int(text)
 
 
-def checked_page(options: argparse.Namespace, verb: str) -> PageFile | None:
+def check_page(options: argparse.Namespace, verb: str) -> PageFile | None:
     """Return the page's file; None if it is served."""
     if options.port is not None:
         return None
@@ -60,7 +60,7 @@ def checked_page(options: argparse.Namespace, verb: str) -> PageFile | None:
 
 
 @contextmanager
-def observed(events: Path | None, made: Callable[[Shown], None], file: str) -> Iterator[None]:
+def observe(events: Path | None, made: Callable[[Shown], None], file: str) -> Iterator[None]:
     """Record the run of the program in `file`; pass it to `made` at the end, even if it fails."""
     from ttl import driver
     from ttl.driver.remarks import SHOWN
@@ -72,20 +72,20 @@ def observed(events: Path | None, made: Callable[[Shown], None], file: str) -> I
     tunings: list[object] = []
     token = SHOWN.set(shown)
     try:
-        with _tunings(tunings):
+        with _collect_tunings(tunings):
             yield
     except TTLError as error:
         shown += error.diagnostics
         raise
     finally:
         SHOWN.reset(token)
-        about = _shown(file, command, events, [*views.found, *shown])
+        about = _make_shown(file, command, events, [*views.found, *shown])
         about.tuning = _tuning_section(tunings)
         made(about)
 
 
 @contextmanager
-def _tunings(kept: list[object]) -> Iterator[None]:
+def _collect_tunings(kept: list[object]) -> Iterator[None]:
     """Collect the tunings of calls, each once."""
     plain = LAUNCH_HOOK.tune
 
@@ -110,9 +110,9 @@ def _tuning_section(tunings: list[Any]) -> str:
     return html_section(tunings)
 
 
-def _shown(file: str, command: str, events: Path | None, found: list[Diagnostic]) -> Shown:
+def _make_shown(file: str, command: str, events: Path | None, found: list[Diagnostic]) -> Shown:
     from ttl.driver import PROCESS_DRIVER
-    from ttl.studio.view import Shown, timed_events
+    from ttl.studio.view import Shown, read_timed_events
 
     views = PROCESS_DRIVER.views
     return Shown(
@@ -120,13 +120,13 @@ def _shown(file: str, command: str, events: Path | None, found: list[Diagnostic]
         made_by=command,
         operations=views.operations,
         calls=views.calls,
-        events=timed_events(events, views.operations, views.calls) if events else None,
-        diagnostics=_each_once(found),
+        events=read_timed_events(events, views.operations, views.calls) if events else None,
+        diagnostics=_remove_duplicates(found),
         source=file,
     )
 
 
-def _each_once(found: list[Diagnostic]) -> list[Diagnostic]:
+def _remove_duplicates(found: list[Diagnostic]) -> list[Diagnostic]:
     """Remove duplicate diagnostics: the check, the compiler and the run may report the same one."""
     kept: dict[object, Diagnostic] = {}
     for each in found:

@@ -201,9 +201,9 @@ def execute_program(
     main = ModuleType("__main__")
     main.__file__ = file
     sys.modules["__main__"] = main
-    code = _compiled(file, source, defines)
+    code = _compile(file, source, defines)
     try:
-        with process_variables(variables), _ttnn_of_backend(), recorded_calls(), _threads_awaited():
+        with process_variables(variables), _ttnn_of_backend(), recorded_calls(), _await_threads():
             exec(code, main.__dict__)
     except (TTLError, SystemExit, KeyboardInterrupt):
         raise
@@ -212,9 +212,9 @@ def execute_program(
         raise RaisedByProgram(trimmed) from None
 
 
-def _compiled(file: str, source: bytes, defines: Mapping[str, object] | None) -> CodeType:
+def _compile(file: str, source: bytes, defines: Mapping[str, object] | None) -> CodeType:
     try:
-        text = _with_values(ast.parse(source, file), defines, file) if defines else source
+        text = _set_values(ast.parse(source, file), defines, file) if defines else source
         return compile(text, file, "exec")
     except (SyntaxError, ValueError) as error:  # ValueError: a null byte, before Python 3.12
         _refuse_binary(file, source)
@@ -263,7 +263,7 @@ def _refuse_binary(file: str, source: bytes) -> None:
     raise usage_error(codes.FILE_NOT_USABLE, f"{file}: {message}", help_text) from None
 
 
-def _with_values(program: ast.Module, values: Mapping[str, Any], file: str) -> ast.Module:
+def _set_values(program: ast.Module, values: Mapping[str, Any], file: str) -> ast.Module:
     """Give these names their values after each assignment at the top level; raise UsageError for a
     name that is not assigned there.
     """
@@ -271,7 +271,7 @@ def _with_values(program: ast.Module, values: Mapping[str, Any], file: str) -> a
     body: list[ast.stmt] = []
     for statement in program.body:
         body.append(statement)
-        for name in sorted(_assigned(statement) & set(values)):
+        for name in sorted(_find_assigned(statement) & set(values)):
             target = ast.Name(name, ast.Store())
             chosen = ast.Assign([target], ast.Constant(values[name]))
             body.append(ast.fix_missing_locations(ast.copy_location(chosen, statement)))
@@ -287,7 +287,7 @@ def _with_values(program: ast.Module, values: Mapping[str, Any], file: str) -> a
     return program
 
 
-def _assigned(statement: ast.stmt) -> set[str]:
+def _find_assigned(statement: ast.stmt) -> set[str]:
     targets: list[ast.expr] = []
     if isinstance(statement, ast.Assign):
         targets = statement.targets
@@ -313,7 +313,7 @@ def _ttnn_of_backend() -> Iterator[None]:
 
 
 @contextmanager
-def _threads_awaited() -> Iterator[None]:
+def _await_threads() -> Iterator[None]:
     """Wait for the program's threads, like Python at exit: they still use its options."""
     others = set(threading.enumerate())
     try:

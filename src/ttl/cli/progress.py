@@ -19,7 +19,7 @@ LOOKS_EVERY_SECONDS = 0.25
 
 
 @contextmanager
-def shown_progress(
+def show_progress(
     activities: Activities = ACTIVITIES, patience: float = PATIENCE_SECONDS
 ) -> Iterator[None]:
     if not sys.stderr.isatty():

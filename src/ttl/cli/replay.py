@@ -19,7 +19,7 @@ from ttl.semantics.dtypes import DTYPES, Array
 from .arrays import (
     Result,
     add_array_arguments,
-    not_arrays,
+    make_not_arrays,
     random_array,
     read_archive,
     write_results,
@@ -132,7 +132,7 @@ def _read_arrays(file: str, compiled: CompiledOperation) -> dict[str, Array]:
     for name, array in arrays.items():
         if name not in shapes:
             known = ", ".join(shapes)
-            raise not_arrays(f"{file}: the operation has no tensor `{name}`, but {known}")
+            raise make_not_arrays(f"{file}: the operation has no tensor `{name}`, but {known}")
         if array.shape != shapes[name]:
-            raise not_arrays(f"{file}: `{name}` has shape {array.shape}, not {shapes[name]}")
+            raise make_not_arrays(f"{file}: `{name}` has shape {array.shape}, not {shapes[name]}")
     return arrays

@@ -23,7 +23,7 @@ from .program import (
     program_words,
     run_program,
 )
-from .traces import emptied, finish_trace
+from .traces import empty_trace, finish_trace
 
 TRACE_FILE = "trace.jsonl"
 ALL = "all"
@@ -235,14 +235,14 @@ def run(options: argparse.Namespace) -> int:
         PROCESS_DRIVER.runs.recorded_calls.clear()  # a process may run several programs
     try:
         with (
-            _viewed(options, variables) if options.view else nullcontext(),
+            _view(options, variables) if options.view else nullcontext(),
             device_run(options.trace is not None) if on_device else nullcontext(),
         ):
             if options.check:
                 return run_checked(options, variables)
             return run_program(options.file, options.arguments, variables)
     except KernelFault as fault:
-        raise (fault if options.seed is None else _repeatable(fault, options)) from fault.__cause__
+        raise (fault if options.seed is None else _add_repeat(fault, options)) from fault.__cause__
     finally:
         if options.trace is not None:
             finish_trace(options.trace, options.file, options.times)
@@ -254,21 +254,21 @@ def run(options: argparse.Namespace) -> int:
 
 
 @contextmanager
-def _viewed(options: argparse.Namespace, variables: dict[str, str]) -> Iterator[None]:
+def _view(options: argparse.Namespace, variables: dict[str, str]) -> Iterator[None]:
     """Make the page of --view, even if the run fails; keep the trace only with --trace."""
     from .page_files import page_file
-    from .pages import observed, temporary_trace, write_page
+    from .pages import observe, temporary_trace, write_page
 
     help_text = "name another one, or remove it"
     page = page_file(options.view, options.file, False, help_text)
     kept = None if options.trace is None else nullcontext(Path(variables["TTL_TRACE"]))
     with kept or temporary_trace() as trace:
         variables |= {"TTL_VIEW": "1", "TTL_TRACE": str(trace)}
-        with observed(trace, lambda shown: write_page(shown, page), options.file):
+        with observe(trace, lambda shown: write_page(shown, page), options.file):
             yield
 
 
-def _repeatable(fault: KernelFault, options: argparse.Namespace) -> TTLError:
+def _add_repeat(fault: KernelFault, options: argparse.Namespace) -> TTLError:
     """Add to a fault with a seed how to repeat its schedule."""
     chosen = ["--host"] if options.backend == "host" else []
     chosen += ["--float32"] if options.float32 else []
@@ -293,7 +293,7 @@ def run_variables(options: argparse.Namespace) -> dict[str, str]:
         if getattr(options, name):
             variables[variable] = value
     if options.trace is not None:
-        variables["TTL_TRACE"] = emptied(options.trace)
+        variables["TTL_TRACE"] = empty_trace(options.trace)
         variables["TTL_TRACE_EVENTS"] = ",".join(_chosen_categories(options))
     return variables
 

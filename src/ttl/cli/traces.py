@@ -34,7 +34,7 @@ def finish_trace(trace: str, program: str, has_times: bool) -> None:
 def _give_times(file: Path) -> None:
     from ttl.driver import PROCESS_DRIVER
     from ttl.studio.estimate import Timeline, timeline
-    from ttl.studio.estimate.stamps import more_events, stamped
+    from ttl.studio.estimate.stamps import add_times, more_events
     from ttl.target.costs import load_costs
     from ttl.trace.reader import read_trace
     from ttl.trace.stamped import write_stamped
@@ -52,12 +52,12 @@ def _give_times(file: Path) -> None:
             used.append(found)
         return found
 
-    records = stamped(read_trace(file), next_of)
+    records = add_times(read_trace(file), next_of)
     files = {each.kernel: Path(each.file).name for one in used for each in one.kernels}
     write_stamped(file, records, more_events(used), files)
 
 
-def emptied(trace: str) -> str:
+def empty_trace(trace: str) -> str:
     """Empty the trace file and return its full path: every operation adds its events."""
     with writing(trace):
         Path(trace).write_text("")

@@ -20,7 +20,7 @@ from ttl.language.engine import LAUNCH_HOOK
 from ttl.studio.tuning.keys import call_key
 from ttl.studio.tuning.outcome import Outcome, Values
 from ttl.studio.tuning.sketch import Rehearsal, Sketch
-from ttl.studio.tuning.trial import Trial, outcome_of, real_tensors, times_of
+from ttl.studio.tuning.trial import Trial, find_outcome, find_real_tensors, times_of
 from ttl.target.costs import Case
 
 from .program import run_to_its_end
@@ -41,7 +41,7 @@ def try_program(
         return Outcome(best, typical, worst, results=results)
 
     with process_variables(variables):
-        return _values(outcome_of(run))
+        return _values(find_outcome(run))
 
 
 def _times(options: argparse.Namespace, variables: dict[str, str], costs: object) -> list[float]:
@@ -77,7 +77,7 @@ class ProgramFailed(Exception):
 
 def _run(options: argparse.Namespace, variables: dict[str, str]) -> tuple[int, str]:
     shown = io.StringIO()
-    with redirect_stdout(io.StringIO()), redirect_stderr(shown), same_random_numbers():
+    with redirect_stdout(io.StringIO()), redirect_stderr(shown), seed_random_numbers():
         try:
             status = run_to_its_end(options, variables)
         except SystemExit as end:
@@ -87,7 +87,7 @@ def _run(options: argparse.Namespace, variables: dict[str, str]) -> tuple[int, s
 
 
 @contextmanager
-def same_random_numbers() -> Iterator[None]:
+def seed_random_numbers() -> Iterator[None]:
     """Seed generators that the program does not seed: trials only give equal results for equal
     elements.
     """
@@ -120,14 +120,14 @@ def try_call(
     options = argparse.Namespace(file=file, arguments=arguments)
 
     def run() -> Outcome:
-        with only_tuning(found.tune):
+        with run_only_tuning(found.tune):
             _, shown = _run(options, variables)
         if found.outcome is None:
             what = f"in another process the program does not call `{operation}`"
             raise ProgramFailed(f"{what} ({_last_line(shown)})" if shown else what)
         return found.outcome
 
-    return _values(outcome_of(run))
+    return _values(find_outcome(run))
 
 
 def _values(outcome: Outcome) -> Values:
@@ -157,7 +157,7 @@ class _OneTrial:
 
 
 @contextmanager
-def only_tuning(tune: Callable[..., object]) -> Iterator[set[str]]:
+def run_only_tuning(tune: Callable[..., object]) -> Iterator[set[str]]:
     """Pass calls of tuned operations to `tune`; other operations compute only on a device. Yields
     the set of names of called operations that are not computed.
     """
@@ -165,7 +165,7 @@ def only_tuning(tune: Callable[..., object]) -> Iterator[set[str]]:
     not_computed: set[str] = set()
 
     def launch(operation: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
-        if real_tensors(args, kwargs):
+        if find_real_tensors(args, kwargs):
             plain(operation, args, kwargs)
         else:
             not_computed.add(operation.__name__)

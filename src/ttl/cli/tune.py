@@ -21,7 +21,7 @@ from ttl.loading.cache_folder import CACHE, OLD_CACHE
 from ttl.studio.sweep import Job, Runner, Task, digest, program_files, sweep
 from ttl.studio.tuning import Outcome, Tuner, Tuning
 from ttl.studio.tuning.keys import surroundings
-from ttl.studio.tuning.outcome import Values, without_results, without_wrong_results
+from ttl.studio.tuning.outcome import Values, drop_results, reject_wrong_results
 from ttl.studio.tuning.report import write_report
 from ttl.studio.tuning.trial import Trial
 from ttl.studio.tuning.tuner import store
@@ -29,8 +29,8 @@ from ttl.studio.tuning.tuner import store
 from .chip import add_chip_arguments, chip_variables
 from .estimate import check_chip, costs_of
 from .program import read_define
-from .trials import only_tuning, same_random_numbers
-from .uncomputed import Ended, run_uncomputed, show_as_run, tell_end
+from .trials import run_only_tuning, seed_random_numbers
+from .uncomputed import Ended, run_uncomputed, show_output, tell_end
 from .where import add_where, runner
 
 REPORT = "tuning_report"
@@ -147,8 +147,8 @@ def _tune_program(
         chip = Options.current().chip
     outcomes = [Outcome.of_values(each) for each in values]
     if not options.no_check:
-        outcomes = without_wrong_results(outcomes, TOLERANCE)
-    tried = tuple(zip(configs, map(without_results, outcomes), strict=True))
+        outcomes = reject_wrong_results(outcomes, TOLERANCE)
+    tried = tuple(zip(configs, map(drop_results, outcomes), strict=True))
     seconds = time.perf_counter() - start
     name = Path(options.file).name
     return Tuning(name, "", tried, seconds, len(configs) - sum(ran), chip)
@@ -210,13 +210,13 @@ def _tune_calls(
         return result
 
     with ExitStack() as around:
-        not_computed = around.enter_context(only_tuning(tune))
-        around.enter_context(same_random_numbers())
+        not_computed = around.enter_context(run_only_tuning(tune))
+        around.enter_context(seed_random_numbers())
         ended = _run_for_its_calls(options, variables)
     if found or not_computed:
         tell_end(options, ended, "tune")
     else:
-        show_as_run(ended, options.json)
+        show_output(ended, options.json)
     if not found:
         raise _nothing_to_tune(options.file)
     return list(found.values())

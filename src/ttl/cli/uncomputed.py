@@ -57,9 +57,9 @@ def run_partly_computed(
     except (RaisedByProgram, SystemExit) as raised:
         why = left_out()
         if not why:
-            return show_as_run(Ended(failure=raised), options.json)
+            return show_output(Ended(failure=raised), options.json)
         if not options.json:
-            print(f"ttl: {_stopped(raised, _name(options))}: {why}", file=sys.stderr)
+            print(f"ttl: {_describe_stop(raised, _name(options))}: {why}", file=sys.stderr)
     return 0
 
 
@@ -79,11 +79,11 @@ def tell_end(options: argparse.Namespace, ended: Ended, verb: str) -> None:
     if ended.failure is not None:
         command = shlex.join(["ttl", "run", *chip_words(options), options.file, *options.arguments])
         why = "checks of results fail where nothing is computed"
-        stopped = _stopped(ended.failure, name)
+        stopped = _describe_stop(ended.failure, name)
         print(f"ttl: {stopped}: {why}; to check them: {command}", file=sys.stderr)
 
 
-def show_as_run(ended: Ended, as_json: bool) -> int:
+def show_output(ended: Ended, as_json: bool) -> int:
     """Show the program's output and exception, if there is no result; return its exit status."""
     print(ended.printed, end="", file=sys.stderr if as_json else sys.stdout)
     if isinstance(ended.failure, SystemExit):
@@ -95,7 +95,7 @@ def _name(options: argparse.Namespace) -> str:
     return FROM_STANDARD_INPUT if options.file == STANDARD_INPUT else Path(options.file).name
 
 
-def _stopped(failure: RaisedByProgram | SystemExit, name: str) -> str:
+def _describe_stop(failure: RaisedByProgram | SystemExit, name: str) -> str:
     """Describe the line where the program stopped, and its exception."""
     error = failure.error if isinstance(failure, RaisedByProgram) else failure
     frames = extract_tb(error.__traceback__)

@@ -9,7 +9,7 @@ from ttl.artifact import CompiledOperation, check_includes, read_folder
 from ttl.config import Config
 from ttl.diagnostics import reading
 from ttl.driver import PROCESS_DRIVER
-from ttl.studio.view import Events, Shown, read_events, timed_events
+from ttl.studio.view import Events, Shown, read_events, read_timed_events
 from ttl.studio.view.page import ShownOperation
 
 from .pages import temporary_trace
@@ -21,7 +21,7 @@ def check_source(source: str | None) -> None:
             Path(source).open("rb").close()
 
 
-def shown_trace(file: Path, source: str | None) -> Shown:
+def read_shown_trace(file: Path, source: str | None) -> Shown:
     """Read a trace; raise ValueError if it is none."""
     events = read_events(file)
     if not len(events):
@@ -29,7 +29,7 @@ def shown_trace(file: Path, source: str | None) -> Shown:
     return Shown(file.name, f"ttl view {file}", events=events, source=source)
 
 
-def shown_bundle(folder: Path, source: str | None, runs: bool) -> Shown:
+def read_shown_bundle(folder: Path, source: str | None, runs: bool) -> Shown:
     compiled = read_folder(folder)
     operation = ShownOperation(compiled.name, compiled=compiled)
     operation.missing = "this is a compiled operation: add --run to run it"
@@ -57,4 +57,4 @@ def _run_bundle(compiled: CompiledOperation, operation: ShownOperation) -> Event
         if all(kernel.own is None for kernel in compiled.kernels):
             operation.recording = record(compiled, storages, cache_dir=config.cache_dir)
             operation.missing = ""
-        return timed_events(trace, [operation], [0])
+        return read_timed_events(trace, [operation], [0])

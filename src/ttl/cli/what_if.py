@@ -45,11 +45,11 @@ def block_constants(text: str | bytes) -> Values:
 
 def _shapes(program: tree.Function) -> Iterator[tree.Expression]:
     for call in walk(program):
-        if isinstance(call, tree.Call) and _called(call.function) in SHAPES:
+        if isinstance(call, tree.Call) and _find_called(call.function) in SHAPES:
             yield from (each.value for each in call.keywords if each.name == "shape")
 
 
-def _called(function: tree.Expression) -> str:
+def _find_called(function: tree.Expression) -> str:
     if isinstance(function, tree.Name):
         return function.binding.name
     return function.name if isinstance(function, tree.Attribute) else ""
@@ -59,7 +59,7 @@ def _variables(*expressions: tree.Expression) -> set[Binding]:
     return {node.binding for node in walk(*expressions) if isinstance(node, tree.Name)}
 
 
-def other_values(now: Values) -> Iterator[Values]:
+def make_other_values(now: Values) -> Iterator[Values]:
     """Yield values with each constant doubled or halved, then with all doubled."""
     for name, value in now.items():
         yield {name: 2 * value}
@@ -80,7 +80,7 @@ def with_block_changes(
     constants = block_constants(read_program(options.file)[1])
     now = {name: given.get(name, value) for name, value in constants.items()}
     more: dict[str, list[Change]] = {}
-    for values in islice(other_values(now), options.trials):
+    for values in islice(make_other_values(now), options.trials):
         for model in _models(options, variables, costs, values):
             for known in found:
                 change = change_of(known, model, now, values)

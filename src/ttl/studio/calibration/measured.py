@@ -93,7 +93,7 @@ class Measured:
         return sorted(rates, reverse=True)
 
 
-def calibrated(
+def calibrate_costs(
     costs: Costs, zones: Iterable[Zone], clock_mhz: float | None
 ) -> tuple[Costs, list[str]]:
     """Replace published costs of a chip by measured ones; return the costs and the names of the

@@ -19,15 +19,15 @@ LEAST_WAIT = 0.1  # the smallest share to report
 Candidate = tuple[str, CompiledOperation]
 
 
-def changes_of(model: Model, machine: Machine, lines: Iterable[LineCost]) -> tuple[Change, ...]:
+def find_changes(model: Model, machine: Machine, lines: Iterable[LineCost]) -> tuple[Change, ...]:
     """Return the most valuable changes, with the time that each saves."""
     budget = model.target.dataflow_buffer_budget_bytes
     why = wait_in_words(lines)
     found: list[Change] = []
     for kind, reason in (
-        (_block_counts(model.compiled, budget), why),
-        (_other_nocs(model.compiled), why),
-        (_fidelities(model.compiled), ""),
+        (_raise_block_counts(model.compiled, budget), why),
+        (_swap_nocs(model.compiled), why),
+        (_lower_fidelities(model.compiled), ""),
     ):
         most = 0.0  # a more costly change must save more
         for text, compiled in kind:
@@ -78,20 +78,18 @@ def _for_what(line: LineCost) -> str:
     return f"for a block of `{line.reason.split()[0]}` in line {line.line}"
 
 
-def _block_counts(compiled: CompiledOperation, budget: int) -> Iterator[Candidate]:
+def _raise_block_counts(compiled: CompiledOperation, budget: int) -> Iterator[Candidate]:
     """Yield candidates with one or two more blocks: of one buffer, then of all."""
     own = [n for n, each in enumerate(compiled.buffers) if not each.compiler_allocated]
     choices = [[n] for n in own] + ([own] if len(own) > 1 else [])
     for more in (1, 2):
         for choice in choices:
-            changed = _with_more_blocks(compiled, choice, more)
+            changed = _add_blocks(compiled, choice, more)
             if _l1_bytes(changed) <= budget:
                 yield _text(changed, choice), changed
 
 
-def _with_more_blocks(
-    compiled: CompiledOperation, choice: list[int], more: int
-) -> CompiledOperation:
+def _add_blocks(compiled: CompiledOperation, choice: list[int], more: int) -> CompiledOperation:
     buffers = tuple(
         replace(each, block_count=each.block_count + more) if n in choice else each
         for n, each in enumerate(compiled.buffers)
@@ -111,7 +109,7 @@ def _text(compiled: CompiledOperation, choice: list[int]) -> str:
     return f"block_count={' or '.join(map(str, counts))} of {names}"
 
 
-def _other_nocs(compiled: CompiledOperation) -> Iterator[Candidate]:
+def _swap_nocs(compiled: CompiledOperation) -> Iterator[Candidate]:
     """Yield the candidate with swapped NoCs: the data movement kernels in the other order."""
     other = {ThreadKind.READER: ThreadKind.WRITER, ThreadKind.WRITER: ThreadKind.READER}
     movers = [kernel for kernel in compiled.kernels if kernel.thread in other]
@@ -126,7 +124,7 @@ def _other_nocs(compiled: CompiledOperation) -> Iterator[Candidate]:
     yield text, replace(compiled, kernels=kernels)
 
 
-def _fidelities(compiled: CompiledOperation) -> Iterator[Candidate]:
+def _lower_fidelities(compiled: CompiledOperation) -> Iterator[Candidate]:
     """Yield candidates with lower math fidelities, which change the results."""
     configs = [kernel.config for kernel in compiled.kernels if kernel.config is not None]
     if not configs:

@@ -13,7 +13,7 @@ from ttl.trace.calls import Recording
 from .calls import ComputeCosts
 from .machine import Machine
 from .parts import COMPILERS, Stuck, Thread
-from .steady import extrapolated, shortened
+from .steady import extrapolate_machine, shorten_loops
 from .streams import AlikeNodes, Streams
 
 FLOPS_OF_PRODUCT = 2 * TILE_SIZE**3  # one tile by one tile
@@ -131,7 +131,7 @@ class Model:
         self.is_each_alone = False
         self.places = self.costs().places
         self.alike = AlikeNodes(compiled, recording, self.target, self.places)
-        self.shortened = shortened(self.alike, recording)
+        self.shortened = shorten_loops(self.alike, recording)
         self.unknown_calls: set[str] = set()
 
     def costs(self, case: Case = Case.TYPICAL) -> Costs:
@@ -158,7 +158,7 @@ class Model:
         if (short := self.shortened) is None:
             return self._run(costs, compiled, self.alike)
         longer = self._run(costs, compiled, short.longer)
-        return extrapolated(longer, self._run(costs, compiled, short.shorter), short.factor)
+        return extrapolate_machine(longer, self._run(costs, compiled, short.shorter), short.factor)
 
     def _run(
         self, costs: Costs, compiled: CompiledOperation, alike: AlikeNodes, keeps: bool = False
@@ -193,12 +193,12 @@ def estimate(
     compiled: CompiledOperation, recording: Recording, costs: object, times_called: int = 1
 ) -> Estimate:
     """Estimate an operation on its chip, by costs in the form that target/costs.py describes."""
-    from .changes import changes_of
+    from .changes import find_changes
 
     model = Model(compiled, recording, costs)
     typical = model.costs()
     machine = model.run(typical)
-    gains = _gains(model, typical, machine.end)
+    gains = _find_gains(model, typical, machine.end)
     best, worst = (model.microseconds(case) for case in (Case.BEST, Case.WORST))
     clock = typical["clock_ghz"]
     nodes = len(recording.nodes)
@@ -215,11 +215,11 @@ def estimate(
         written_bytes=machine.dram.written_bytes,
         peak_tflops=_peak_tflops(compiled, typical, nodes),
         peak_gbytes=typical["dram.peak_bytes_per_cycle"] * clock,
-        bound=_bound(gains, machine),
+        bound=_find_bound(gains, machine),
         gains=gains,
         threads=_threads(compiled, machine, clock),
         lines=lines,
-        changes=changes_of(model, machine, lines),
+        changes=find_changes(model, machine, lines),
         unknown=(*UNKNOWN, *_unknown_calls(model)),
     )
 
@@ -251,17 +251,18 @@ def _peak_tflops(compiled: CompiledOperation, costs: Costs, nodes: int) -> float
     return nodes * FLOPS_OF_PRODUCT / cycles * costs["clock_ghz"] / 1e3
 
 
-def _gains(model: Model, costs: Costs, cycles: float) -> tuple[tuple[str, float], ...]:
+def _find_gains(model: Model, costs: Costs, cycles: float) -> tuple[tuple[str, float], ...]:
     """Return the time that each resource twice as fast would save; the largest is the bound."""
     gains = [
-        (name, 1 - model.cycles(_faster(costs, patterns)) / cycles) for name, patterns in RESOURCES
+        (name, 1 - model.cycles(_speed_up(costs, patterns)) / cycles)
+        for name, patterns in RESOURCES
     ]
     return tuple(sorted(gains, key=lambda gain: -gain[1]))
 
 
-def _faster(costs: Costs, patterns: tuple[str, ...]) -> Costs:
+def _speed_up(costs: Costs, patterns: tuple[str, ...]) -> Costs:
     def factor(name: str) -> float:
-        if not any(_fits(name, pattern) for pattern in patterns):
+        if not any(_is_match(name, pattern) for pattern in patterns):
             return 1.0
         return 2.0 if name.endswith("bytes_per_cycle") else 0.5
 
@@ -275,12 +276,12 @@ def _faster(costs: Costs, patterns: tuple[str, ...]) -> Costs:
     )
 
 
-def _fits(name: str, pattern: str) -> bool:
+def _is_match(name: str, pattern: str) -> bool:
     first, _, last = pattern.partition("*")
     return name.startswith(first) and name.endswith(last)
 
 
-def _bound(gains: tuple[tuple[str, float], ...], machine: Machine) -> str:
+def _find_bound(gains: tuple[tuple[str, float], ...], machine: Machine) -> str:
     name, _ = gains[0]
     waits = [
         (cycles, reason)
@@ -296,7 +297,7 @@ def _bound(gains: tuple[tuple[str, float], ...], machine: Machine) -> str:
     return name
 
 
-def _slowest(machine: Machine, position: int, role: str) -> Thread:
+def _find_slowest(machine: Machine, position: int, role: str) -> Thread:
     """Return the thread of the class in which it takes longest."""
     found = [
         thread
@@ -310,7 +311,7 @@ def _slowest(machine: Machine, position: int, role: str) -> Thread:
 def _roles(compiled: CompiledOperation, machine: Machine) -> list[tuple[str, Thread]]:
     plans = [(plan.kernel, plan.role) for plan in machine.streams.classes[0].threads]
     return [
-        (compiled.kernels[position].name, _slowest(machine, position, role))
+        (compiled.kernels[position].name, _find_slowest(machine, position, role))
         for position, role in plans
     ]
 

@@ -30,7 +30,7 @@ _STARTS = (EventKind.COPY_START.value, EventKind.PIPE_SEND.value, EventKind.PIPE
 _BLOCKED, _RESUMED = EventKind.KERNEL_BLOCKED.value, EventKind.KERNEL_RESUMED.value
 
 
-def stamped(
+def add_times(
     records: Iterable[Record], timeline_of: Callable[[str], Timeline | None]
 ) -> list[Record]:
     """Return the events with `us`: microseconds from the start of the first operation.
@@ -98,7 +98,7 @@ def _track_times(events: list[Record], known: KernelTimeline) -> list[float]:
         for position, time in zip(positions, _times(kind, subject, len(positions), known),
                                   strict=False):  # fmt: skip
             times[position] = time
-    return _filled(events, times, known)
+    return _fill_times(events, times, known)
 
 
 def _times(kind: str, subject: object, count: int, known: KernelTimeline) -> list[float]:
@@ -124,7 +124,7 @@ def _time(kind: str, steps: list[StepTime], n: int, count: int) -> float:
     return steps[max(0, (n + 1) * len(steps) // count - 1)].end
 
 
-def _filled(
+def _fill_times(
     events: list[Record], times: list[float | None], known: KernelTimeline
 ) -> list[float]:  # rule between
     following = known.end

@@ -41,12 +41,12 @@ class Shortened:
     factor: float  # how many times their difference was left out
 
 
-def shortened(alike: AlikeNodes, recording: Recording) -> Shortened | None:
+def shorten_loops(alike: AlikeNodes, recording: Recording) -> Shortened | None:
     """Shorten the loops; None if there are none, or if they are short."""
     kernels = [runs for own in alike.runs for runs in own if runs]
     if sum(map(len, kernels)) < LEAST_RUNS:
         return None
-    loops = _in_step({id(runs): find_loop(runs, recording) for runs in kernels})
+    loops = _group_rounds({id(runs): find_loop(runs, recording) for runs in kernels})
     rounds = min((0 if loop is None else loop.rounds for loop in loops.values()), default=0)
     left_out = rounds - ROUNDS
     if left_out < LEAST_LEFT_OUT or not _is_balanced(alike, recording, loops):
@@ -54,14 +54,14 @@ def shortened(alike: AlikeNodes, recording: Recording) -> Shortened | None:
 
     def without(count: int) -> AlikeNodes:
         return alike.with_runs(
-            [[_cut(runs, loops.get(id(runs)), count) for runs in own] for own in alike.runs]
+            [[_cut_rounds(runs, loops.get(id(runs)), count) for runs in own] for own in alike.runs]
         )
 
     half = ROUNDS // 2
     return Shortened(without(left_out), without(left_out + half), left_out / half)
 
 
-def _in_step(loops: dict[int, Loop | None]) -> dict[int, Loop | None]:
+def _group_rounds(loops: dict[int, Loop | None]) -> dict[int, Loop | None]:
     """Group the rounds of kernels that make more, shorter rounds, to match the other kernels."""
     fewest = min((loop.rounds for loop in loops.values() if loop is not None), default=1)
     together: dict[int, Loop | None] = {}
@@ -84,7 +84,7 @@ def find_loop(runs: list[Run], recording: Recording) -> Loop | None:
     places = [n for n, key in enumerate(keys) if key == rarest]
     periods = Counter(b - a for a, b in pairwise(places))
     period = max(periods, key=lambda each: periods[each])
-    return _longest(keys, period)
+    return _find_longest(keys, period)
 
 
 def _key(run: Run, recording: Recording) -> object:
@@ -98,7 +98,7 @@ def _key(run: Run, recording: Recording) -> object:
     return site, target, value, count
 
 
-def _longest(keys: list[object], period: int) -> Loop | None:
+def _find_longest(keys: list[object], period: int) -> Loop | None:
     best, first = (0, 0), None
     for n in range(len(keys) - period + 1):
         is_same = n < len(keys) - period and keys[n] == keys[n + period]
@@ -111,7 +111,7 @@ def _longest(keys: list[object], period: int) -> Loop | None:
     return Loop(-start, period, length // period + 1) if length >= period else None
 
 
-def _cut(runs: list[Run], loop: Loop | None, rounds: int) -> list[Run]:
+def _cut_rounds(runs: list[Run], loop: Loop | None, rounds: int) -> list[Run]:
     if loop is None:
         return runs
     start = loop.first + (loop.rounds - rounds) * loop.period
@@ -136,7 +136,7 @@ def _is_balanced(alike: AlikeNodes, recording: Recording, loops: dict[int, Loop 
     return True
 
 
-def extrapolated(longer: Machine, shorter: Machine, factor: float) -> Machine:
+def extrapolate_machine(longer: Machine, shorter: Machine, factor: float) -> Machine:
     """Change `longer` to have the numbers of all rounds, and return it."""
     longer.end += factor * (longer.end - shorter.end)
     for name in ("read_bytes", "written_bytes", "busy"):

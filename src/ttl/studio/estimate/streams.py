@@ -123,7 +123,7 @@ class AlikeNodes:
     ):
         is_noc = np.array([site.name.startswith("noc_") for site in recording.sites], bool)
         rows = _rows_by_node(recording)
-        self.groups = _groups(rows, is_noc, is_each_alone)
+        self.groups = _group_nodes(rows, is_noc, is_each_alone)
         self.class_of = {node: n for n, group in enumerate(self.groups) for node in group}
         self.traffic = Traffic(compiled, recording, target, places, self.groups, rows)
         self.runs: list[list[list[Run]]] = []  # indexed by class and kernel
@@ -131,7 +131,7 @@ class AlikeNodes:
             own = rows[group[0]]
             kernels = self.traffic.kernel_of[own[:, 0]]
             self.runs.append(
-                [_runs(own[kernels == n], is_noc) for n in range(len(compiled.kernels))]
+                [_join_runs(own[kernels == n], is_noc) for n in range(len(compiled.kernels))]
             )
 
     def with_runs(self, runs: list[list[list[Run]]]) -> AlikeNodes:
@@ -297,7 +297,7 @@ def _rows_by_node(recording: Recording) -> list[np.ndarray]:
     return [rows[ends[n] : ends[n + 1]] for n in range(len(recording.nodes))]
 
 
-def _masked(rows: np.ndarray, is_noc: np.ndarray) -> np.ndarray:
+def _mask(rows: np.ndarray, is_noc: np.ndarray) -> np.ndarray:
     """Mask values that differ between nodes that do the same: addresses, but not their kind."""
     masked = rows.copy()
     moves = is_noc[rows[:, 0]]
@@ -308,24 +308,26 @@ def _masked(rows: np.ndarray, is_noc: np.ndarray) -> np.ndarray:
     return masked
 
 
-def _groups(rows: list[np.ndarray], is_noc: np.ndarray, is_each_alone: bool) -> list[list[int]]:
+def _group_nodes(
+    rows: list[np.ndarray], is_noc: np.ndarray, is_each_alone: bool
+) -> list[list[int]]:
     groups: dict[object, list[int]] = {}
     for node, own in enumerate(rows):
-        key = node if is_each_alone else _by_kernel(_masked(own, is_noc)).tobytes()
+        key = node if is_each_alone else _sort_by_kernel(_mask(own, is_noc)).tobytes()
         groups.setdefault(key, []).append(node)
     return list(groups.values())
 
 
-def _by_kernel(rows: np.ndarray) -> np.ndarray:
+def _sort_by_kernel(rows: np.ndarray) -> np.ndarray:
     """Sort calls by kernel: the order between kernels is the executor's, and has no meaning."""
     return rows[np.argsort(rows[:, 0], kind="stable")]
 
 
-def _runs(rows: np.ndarray, is_noc: np.ndarray) -> list[Run]:
+def _join_runs(rows: np.ndarray, is_noc: np.ndarray) -> list[Run]:
     """Join consecutive calls that only differ in the page, and count them."""
     if not len(rows):
         return []
-    masked = _masked(rows, is_noc)
+    masked = _mask(rows, is_noc)
     changes = np.flatnonzero((masked[1:] != masked[:-1]).any(axis=1)) + 1
     starts = np.concatenate(([0], changes))
     ends = np.concatenate((changes, [len(rows)]))

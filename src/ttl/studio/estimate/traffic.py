@@ -127,7 +127,7 @@ class Traffic:
                 links += requests @ self._bank_links(way, node)
             else:
                 for target in own[:, 1].tolist():
-                    links[self._passed(way, node, target)] += 1
+                    links[self._find_passed_links(way, node, target)] += 1
         used = np.flatnonzero(links)
         return Loads(used, links[used] / run.calls, size * bank_requests, bank_requests)
 
@@ -150,7 +150,7 @@ class Traffic:
                 found[bank, list(self._links(way, node, end))] = 1
         return found
 
-    def _passed(self, way: Way, node: int, target: int) -> list[int]:
+    def _find_passed_links(self, way: Way, node: int, target: int) -> list[int]:
         passed: set[int] = set()
         for end in self._ends(target):
             passed.update(self._links(way, node, end))

@@ -23,7 +23,7 @@ from pygls.workspace import TextDocument
 from ttl import __version__
 
 from .messages import Messages
-from .showing import Found, diagnostic_of, fixes, hover_text
+from .showing import Found, diagnostic_of, find_fixes, hover_text
 
 QUIET_SECONDS = 0.3  # wait after the last change
 LONGEST_SECONDS = 60.0
@@ -55,7 +55,7 @@ class Server(LanguageServer):
 
     async def _look(self, uri: str, document: Document, seconds: float, estimate: bool) -> None:
         await asyncio.sleep(seconds)
-        opened = self.opened(uri)
+        opened = self.find_text(uri)
         if opened is None:
             return
         text, version = opened.source, opened.version
@@ -71,12 +71,12 @@ class Server(LanguageServer):
             types.PublishDiagnosticsParams(uri, [each for each in shown if each], version)
         )
 
-    def opened(self, uri: str) -> TextDocument | None:
+    def find_text(self, uri: str) -> TextDocument | None:
         """Return the client's text; does not read files that the client has not opened."""
         return self.workspace.text_documents.get(uri)
 
     def lines(self, uri: str) -> list[str]:
-        opened = self.opened(uri)
+        opened = self.find_text(uri)
         return [] if opened is None else list(opened.lines)
 
     def line_facts(self, uri: str, line: int) -> Found:
@@ -107,7 +107,7 @@ def make_server() -> Server:
     server = Server()
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    async def opened(given: types.DidOpenTextDocumentParams) -> None:
+    async def find_text(given: types.DidOpenTextDocumentParams) -> None:
         server.look_soon(given.text_document.uri, 0.0, with_estimate=True)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
@@ -180,7 +180,7 @@ def _actions(server: Server, given: types.CodeActionParams) -> list[types.CodeAc
         start, end = diagnostic.range.start, diagnostic.range.end
         if diagnostic.source == "ttl" and start.line == end.line < len(lines):
             marked = lines[start.line][start.character : end.character]
-            found += fixes(uri, diagnostic, marked)
+            found += find_fixes(uri, diagnostic, marked)
     return found
 
 

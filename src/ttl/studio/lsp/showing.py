@@ -95,7 +95,7 @@ def _line(line: Found) -> Iterator[str]:
 # Quick fixes -------------------------------------------------------------------------------------
 
 
-def fixes(uri: str, diagnostic: types.Diagnostic, text: str) -> Iterator[types.CodeAction]:
+def find_fixes(uri: str, diagnostic: types.Diagnostic, text: str) -> Iterator[types.CodeAction]:
     """Yield fixes from the helps: intended names, and functions that replace an operator.
 
     The diagnostic marks `text`.

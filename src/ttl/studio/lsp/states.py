@@ -36,7 +36,7 @@ class Kernel:
             self.by_line[line] = dict(self.states)
 
 
-def block_states(module: tree.Function) -> dict[int, dict[str, str]]:
+def find_block_states(module: tree.Function) -> dict[int, dict[str, str]]:
     """Return the state of each block by line and name, in the table's letters and in words."""
     found: dict[int, dict[str, str]] = {}
     for node in walk(*module.body):
@@ -85,7 +85,7 @@ def _with(statement: tree.With, kernel: Kernel) -> None:
 
 
 def _simple(statement: tree.Statement, kernel: Kernel) -> None:
-    nodes = [node for part in children(statement) for node in _evaluated(part)]
+    nodes = [node for part in children(statement) for node in _walk_evaluated(part)]
     (target, *_) = (*(each for each in stored(statement) if isinstance(each, tree.Target)), None)
     name = None if target is None else target.binding
     for node in nodes:
@@ -101,11 +101,11 @@ def _simple(statement: tree.Statement, kernel: Kernel) -> None:
     kernel.keep(statement)
 
 
-def _evaluated(node: tree.Node) -> Iterator[tree.Node]:
+def _walk_evaluated(node: tree.Node) -> Iterator[tree.Node]:
     """Yield the nodes in evaluation order, without statements."""
     if not isinstance(node, (tree.Statement, tree.Handler)):
         for child in children(node):
-            yield from _evaluated(child)
+            yield from _walk_evaluated(child)
         yield node
 
 
@@ -119,7 +119,9 @@ def _call(node: tree.Call, assigned: Binding | None, kernel: Kernel) -> None:
     elif method == "wait" and isinstance(made, tree.Call) and made.method == "copy":
         _end(kernel, assigned)
     elif method == "store" and owner in kernel.states:
-        for operand in _operands([each for part in node.arguments for each in _evaluated(part)]):
+        for operand in _operands(
+            [each for part in node.arguments for each in _walk_evaluated(part)]
+        ):
             kernel.step(operand, Event.READ)
         kernel.step(owner, Event.STORE)
     elif method in RELEASES and owner in kernel.states:

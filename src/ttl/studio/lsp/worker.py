@@ -27,8 +27,8 @@ from ttl.language import Operation
 from ttl.source.read import read_module
 
 from .calls import last_run, tensor_like
-from .names import wrong_names
-from .states import block_states
+from .names import find_wrong_names
+from .states import find_block_states
 
 Found = dict[str, Any]
 
@@ -40,8 +40,8 @@ def look(text: str, file: str, cpp_folder: Path, with_estimate: bool) -> Found:
     linecache.cache[file] = len(text), None, lines, file
     try:
         module = read_module(text, file)
-        found["diagnostics"] = [_value(each) for each in wrong_names(module, file)]
-        states = block_states(module)
+        found["diagnostics"] = [_value(each) for each in find_wrong_names(module, file)]
+        states = find_block_states(module)
     except SyntaxError as error:
         found["diagnostics"] = [_syntax(error, file)]
         return found
@@ -53,7 +53,7 @@ def look(text: str, file: str, cpp_folder: Path, with_estimate: bool) -> Found:
             if (call := last.calls.get(operation.__name__)) is not None:
                 _look_at_operation(operation, call, found, cpp_folder)
                 if with_estimate and not _has_errors(found):
-                    _estimate(operation, call, found)
+                    _add_estimate(operation, call, found)
     return found
 
 
@@ -85,14 +85,14 @@ def _operations(text: str, file: str) -> list[Operation]:  # rule PURE
         if not _is_definition(statement):
             tree.body[number] = ast.copy_location(ast.Pass(), statement)
     names: dict[str, object] = {}
-    while (failed := _executed(tree, file, names)) is not None:
+    while (failed := _execute(tree, file, names)) is not None:
         at = next(n for n, each in enumerate(tree.body) if (each.end_lineno or 0) >= failed)
         tree.body[at] = ast.copy_location(ast.Pass(), tree.body[at])
     found = [each for each in names.values() if isinstance(each, Operation)]
     return [each for each in found if each.function.__code__.co_filename == file]
 
 
-def _executed(tree: ast.Module, file: str, names: dict[str, object]) -> int | None:
+def _execute(tree: ast.Module, file: str, names: dict[str, object]) -> int | None:
     """Execute the top level; return the first line that cannot be executed, or None."""
     names.clear()
     names.update(__name__="ttl_edited", __file__=file)
@@ -145,17 +145,17 @@ def _look_at_operation(operation: Operation, call: Found, found: Found, folder: 
         with suppress(ValueError):
             found["diagnostics"].append(json.loads(line))
     with suppress(TTLError), redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()):
-        _threads(operation, arguments, found)
-        for compiled in _compiled(operation, arguments):
+        _add_threads(operation, arguments, found)
+        for compiled in _compile(operation, arguments):
             for kernel in compiled.kernels:
-                _kernel(compiled, kernel, found, folder)
+                _add_kernel(compiled, kernel, found, folder)
 
 
 def _has_errors(found: Found) -> bool:
     return any(each["severity"] == "error" for each in found["diagnostics"])
 
 
-def _compiled(operation: Operation, arguments: Found) -> list[CompiledOperation]:
+def _compile(operation: Operation, arguments: Found) -> list[CompiledOperation]:
     captured: list[tuple[CompiledOperation, list[object]]] = []
     token = CAPTURED.set(captured)
     try:
@@ -166,14 +166,14 @@ def _compiled(operation: Operation, arguments: Found) -> list[CompiledOperation]
     return [compiled for compiled, _ in captured]
 
 
-def _kernel(compiled: CompiledOperation, kernel: Kernel, found: Found, folder: Path) -> None:
+def _add_kernel(compiled: CompiledOperation, kernel: Kernel, found: Found, folder: Path) -> None:
     """Write a kernel's C++ to a file, and map program lines to its lines."""
     file = folder / f"{compiled.name}-{kernel.name}.cpp"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(kernel.cpp_source)
     places = [[line, span.line] for line, span in kernel.source_map]
     found["cpp"].append({"file": str(file), "kernel": kernel.name, "places": places})
-    for line, registers in dst_use(kernel).items():
+    for line, registers in count_dst_registers(kernel).items():
         _at(found, line)["dst"] = registers
 
 
@@ -181,7 +181,7 @@ LOOP = re.compile(r"for \(\w+ tile = 0; tile < (\d+);")
 OFFSET = re.compile(r"\w+ dst = tile \+ (\d+);")
 
 
-def dst_use(kernel: Kernel) -> dict[int, int]:
+def count_dst_registers(kernel: Kernel) -> dict[int, int]:
     """Return the DST registers that each program line's section uses."""
     used: dict[int, int] = {}
     line, count = 0, 1
@@ -199,7 +199,7 @@ def dst_use(kernel: Kernel) -> dict[int, int]:
     return used
 
 
-def _threads(operation: Operation, arguments: Found, found: Found) -> None:
+def _add_threads(operation: Operation, arguments: Found, found: Found) -> None:
     """Find the threads of each line of a unified operation, and of operations that it expands."""
     from ttl.source.unified.listing import threads_by_line
     from ttl.source.unified.unify import threads_of
@@ -214,7 +214,7 @@ def _threads(operation: Operation, arguments: Found, found: Found) -> None:
                 _at(found, line)["threads"] = names or ["the body"]
 
 
-def _estimate(operation: Operation, call: Found, found: Found) -> None:
+def _add_estimate(operation: Operation, call: Found, found: Found) -> None:
     from ttl.studio.estimate import estimate
     from ttl.target.costs import load_costs
 

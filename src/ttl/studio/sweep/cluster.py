@@ -40,7 +40,7 @@ def cluster(address: str) -> Iterator[Client]:
 
         message = "--scheduler needs Dask, which is not installed"
         raise usage_error(codes.NO_CLUSTER, message, install_extra("cluster")) from None
-    _quiet()
+    _silence_dask()
     try:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -55,7 +55,7 @@ def cluster(address: str) -> Iterator[Client]:
             client.close(timeout=ASKED_EVERY_SECONDS)
 
 
-def _quiet() -> None:
+def _silence_dask() -> None:
     """Silence Dask's log: we report errors, once."""
     for name in list(logging.root.manager.loggerDict):
         if name.startswith(("distributed", "tornado")):
@@ -92,7 +92,7 @@ def on_cluster(
                 _ask(client, address)
                 continue
             except LOST_CONNECTION as error:
-                raise _lost(address) from error
+                raise _make_lost(address) from error
             for future in done:
                 yield numbers.pop(future), _result(future, address)
     finally:
@@ -104,9 +104,9 @@ def _ask(client: Client, address: str) -> None:
     try:
         found = client.sync(client.scheduler.identity, callback_timeout=CONNECT_SECONDS)
     except LOST_CONNECTION as error:
-        raise _lost(address) from error
+        raise _make_lost(address) from error
     if client.status != "running" or found is None:
-        raise _lost(address)
+        raise _make_lost(address)
 
 
 def _result(future: Future, address: str) -> Result:
@@ -116,8 +116,8 @@ def _result(future: Future, address: str) -> Result:
     if future.status == "error":
         error = future.exception()
         return {CRASHED: f"{type(error).__name__}: {error}".splitlines()[0]}
-    raise _lost(address)  # cancelled or lost, but not by us
+    raise _make_lost(address)  # cancelled or lost, but not by us
 
 
-def _lost(address: str) -> UsageError:
+def _make_lost(address: str) -> UsageError:
     return usage_error(codes.NO_CLUSTER, LOST.format(address), AGAIN)

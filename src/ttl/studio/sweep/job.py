@@ -39,13 +39,13 @@ def perform(job: Job) -> Result:
     if not is_ours(module):
         raise ValueError(f"{job.function} is no function of pyttlang")
     with tempfile.TemporaryDirectory(prefix="ttl-job-") as folder:
-        found = _with_program(job, Path(folder))
+        found = _write_program(job, Path(folder))
         values = {**found.values, "file": found.program} if found.program else found.values
         result: Result = getattr(import_module(module), name)(**values)
     return result
 
 
-def _with_program(job: Job, folder: Path) -> Job:
+def _write_program(job: Job, folder: Path) -> Job:
     """Use the program's own file if it exists unchanged; otherwise write it to this folder."""
     beside = Path(job.program).parent
     if not job.program or all(_text(beside / each) == job.files[each] for each in job.files):

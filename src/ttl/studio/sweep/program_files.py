@@ -21,11 +21,11 @@ def program_files(program: Path) -> dict[str, str]:
         with suppress(OSError, ValueError, SyntaxError, RecursionError):
             texts[name] = (program.parent / name).read_text(encoding="utf-8")
             found = read_module(texts[name])
-            left += [each for each in _beside(program.parent, found) if each not in texts]
+            left += [each for each in _find_beside(program.parent, found) if each not in texts]
     return texts
 
 
-def _beside(folder: Path, module: tree.Function) -> Iterator[str]:
+def _find_beside(folder: Path, module: tree.Function) -> Iterator[str]:
     for node in walk(module):
         if isinstance(node, tree.Import) and node.module:
             inside = [f"{node.module}.{each.name}" for each in node.names if each.name is not None]

@@ -17,7 +17,7 @@ from ttl.source.frozen import NoKey, freeze_all
 from ttl.studio.sweep import digest, version_of_pyttlang
 from ttl.target.costs import load_costs
 
-from .trial import COUNTED, Trial, tensors_of
+from .trial import COUNTED, Trial, find_tensors
 
 
 def trial_key(trial: Trial, common: list[object]) -> str:
@@ -30,7 +30,7 @@ def trial_key(trial: Trial, common: list[object]) -> str:
     except Exception:  # the trial fails in the same way, and fast
         return ""
     given = {**trial.kwargs, **more}
-    tensors = tensors_of(trial.args, given)
+    tensors = find_tensors(trial.args, given)
     options = [getattr(operation, name) for name in OPTIONS]
     try:
         frozen = freeze_all([operation.function, options, trial.args, given], tensors)
@@ -54,7 +54,7 @@ def surroundings(costs: object) -> list[object]:
 def call_key(tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
     """Return the key of a call among the calls of this process, by the operation's `key`."""
     named = tuned.key_of(args, kwargs)
-    tensors = tensors_of(tuple(named.values()), {})
+    tensors = find_tensors(tuple(named.values()), {})
     try:
         values = stable(freeze_all(list(named.values()), tensors), places=False)
     except NoKey:

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from ttl.studio.sweep import CRASHED
 
-from .sketch import Sketch, another_size, difference
+from .sketch import Sketch, find_difference, find_size_difference
 
 Values: TypeAlias = dict[str, Any]  # JSON
 NOTHING_LEFT_OUT = 0.9  # of the elements that others change; some keep their value by chance
@@ -46,14 +46,14 @@ def is_mixed(outcomes: list[Outcome]) -> bool:
     return len({each.elements for each in outcomes if each.elements}) > 1
 
 
-def without_wrong_results(outcomes: list[Outcome], tolerance: float) -> list[Outcome]:
+def reject_wrong_results(outcomes: list[Outcome], tolerance: float) -> list[Outcome]:
     """Give a problem to outcomes that solve another problem size, or whose results differ from the
     first outcome that writes all elements.
     """
     usable = [each for each in outcomes if not each.is_left_out]
     if not usable:
         return outcomes
-    right = _trusted(usable)
+    right = _find_trusted(usable)
     name = "the first" if right is usable[0] else "the others"
     return [
         each
@@ -64,34 +64,34 @@ def without_wrong_results(outcomes: list[Outcome], tolerance: float) -> list[Out
 
 
 def _problem(right: Outcome, other: Outcome, tolerance: float, name: str) -> str:
-    if found := another_size(right.results, other.results, name):
+    if found := find_size_difference(right.results, other.results, name):
         return f"another problem size: {found}"
-    found = difference(right.results, other.results, tolerance, name)
+    found = find_difference(right.results, other.results, tolerance, name)
     return found and f"wrong result: {found}"
 
 
-def _trusted(outcomes: list[Outcome]) -> Outcome:
+def _find_trusted(outcomes: list[Outcome]) -> Outcome:
     """Return the first outcome that writes the tensors that most others write, and about as many
     elements.
     """
-    counts = Counter(_written(each) for each in outcomes if each.results)
+    counts = Counter(_find_written(each) for each in outcomes if each.results)
     if not counts:
         return outcomes[0]
     usual = max(counts, key=lambda written: (counts[written], len(written)))
-    alike = [each for each in outcomes if _written(each) == usual]
-    enough = NOTHING_LEFT_OUT * max(_changed(each) for each in alike)
-    return next(each for each in alike if _changed(each) >= enough)
+    alike = [each for each in outcomes if _find_written(each) == usual]
+    enough = NOTHING_LEFT_OUT * max(_count_changed(each) for each in alike)
+    return next(each for each in alike if _count_changed(each) >= enough)
 
 
-def _written(outcome: Outcome) -> tuple[tuple[str, tuple[int, ...]], ...]:
+def _find_written(outcome: Outcome) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """Return the tensors that an outcome writes, with their shapes."""
     return tuple((each["name"], tuple(each["shape"])) for each in outcome.results)
 
 
-def _changed(outcome: Outcome) -> int:
+def _count_changed(outcome: Outcome) -> int:
     return sum(each["changed"] for each in outcome.results)
 
 
-def without_results(outcome: Outcome) -> Outcome:
+def drop_results(outcome: Outcome) -> Outcome:
     """Drop the results, which are no longer needed after the comparison."""
     return replace(outcome, results=[])

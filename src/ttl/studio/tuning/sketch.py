@@ -44,12 +44,12 @@ class Rehearsal:
         self.elements = digest_of(held, self.elements)
         written = {name for n, name in enumerate(given) if n in self.written}
         for number, (name, tensor) in enumerate(tensors.items() if self.fills else ()):
-            with_numbers(tensor.storage, SEED + number, name in written)
+            fill_uniform(tensor.storage, SEED + number, name in written)
         before = {name: tensor.storage.logical.copy() for name, tensor in tensors.items()}
         yield
         for name, tensor in tensors.items():
             after = tensor.storage.logical
-            if changed := elements_changed(before[name], after):
+            if changed := count_changed(before[name], after):
                 self.sketches.append(sketch(name, after, changed))
 
 
@@ -60,13 +60,13 @@ def digest_of(arrays: Iterable[Values], others: str = "") -> str:
     return found.hexdigest()[:32]
 
 
-def elements_changed(before: Values, after: Values) -> int:
+def count_changed(before: Values, after: Values) -> int:
     """Count the elements with other bits: a NaN is equal to itself."""
     one, two = (np.ascontiguousarray(each).view(np.uint8) for each in (before, after))
     return int((one != two).reshape(before.size, -1).any(axis=1).sum())
 
 
-def with_numbers(storage: Any, seed: int, in_any_case: bool = False) -> None:
+def fill_uniform(storage: Any, seed: int, in_any_case: bool = False) -> None:
     """Fill a tensor whose elements are all equal, which would hide errors, with fixed numbers."""
     values = storage.logical
     if values.size < 2 or not storage.dtype.is_float:
@@ -94,7 +94,7 @@ def sketch(name: str, values: Values, changed: int = 0) -> Sketch:
     }
 
 
-def another_size(first: list[Sketch], other: list[Sketch], name: str = "the first") -> str:
+def find_size_difference(first: list[Sketch], other: list[Sketch], name: str = "the first") -> str:
     """Name the tensor that has another shape, in words; empty if all shapes are equal."""
     if [each["name"] for each in first] != [each["name"] for each in other]:
         return ""
@@ -105,11 +105,11 @@ def another_size(first: list[Sketch], other: list[Sketch], name: str = "the firs
     return ""
 
 
-def difference(
+def find_difference(
     first: list[Sketch], other: list[Sketch], tolerance: float, name: str = "the first"
 ) -> str:
     """Describe the difference; empty if there is none. `name` is the name of the first."""
-    if found := another_size(first, other, name):
+    if found := find_size_difference(first, other, name):
         return found
     written, now = ([each["name"] for each in sketches] for sketches in (first, other))
     if written != now:

@@ -48,27 +48,27 @@ class Trial:
 
     @property
     def is_on_device(self) -> bool:
-        return bool(real_tensors(self.args, self.kwargs))
+        return bool(find_real_tensors(self.args, self.kwargs))
 
     def run(self) -> Outcome:
         with chosen_options(**NOTHING_ELSE):
-            return outcome_of(self._run)
+            return find_outcome(self._run)
 
     def _run(self) -> Outcome:
         operation, more = self.tuned.variant(self.config)
         given = self.args, {**self.kwargs, **more}
         if self.is_on_device:
-            return self._measured(operation, given)
-        (best, typical, worst), written = estimated(operation, given, self.costs)
+            return self._measure(operation, given)
+        (best, typical, worst), written = estimate_trial(operation, given, self.costs)
         if not self.tuned.tuned.checks_results:
             return Outcome(best, typical, worst)
-        done = rehearsed(operation, given, written)
+        done = rehearse(operation, given, written)
         return Outcome(best, typical, worst, results=done.sketches, elements=done.elements)
 
-    def _measured(self, operation: Operation, given: Arguments) -> Outcome:
+    def _measure(self, operation: Operation, given: Arguments) -> Outcome:
         """Measure on copies: a trial must not change the program's tensors."""
-        args, kwargs = _clones(given)
-        tensors = real_tensors(args, kwargs) if self.tuned.tuned.checks_results else []
+        args, kwargs = _clone(given)
+        tensors = find_real_tensors(args, kwargs) if self.tuned.tuned.checks_results else []
         elements = digest_of(map(to_numpy, tensors)) if tensors else ""
         operation(*args, **kwargs)
         results = [sketch(str(number), to_numpy(each)) for number, each in enumerate(tensors)]
@@ -77,7 +77,7 @@ class Trial:
         return Outcome(*times, is_measured=True, results=results, elements=elements)
 
 
-def outcome_of(run: Callable[[], Outcome]) -> Outcome:
+def find_outcome(run: Callable[[], Outcome]) -> Outcome:
     """Run a trial; an error becomes the reason why the configuration is left out."""
     try:
         # The run of the chosen configuration shows its warnings.
@@ -93,7 +93,7 @@ def outcome_of(run: Callable[[], Outcome]) -> Outcome:
         return Outcome(problem=f"{type(error).__name__}{': ' if text else ''}{''.join(text[:1])}")
 
 
-def estimated(
+def estimate_trial(
     operation: Operation, given: Arguments, costs: object
 ) -> tuple[list[float], set[int]]:
     """Return microseconds in the best, typical and worst case, with devices in parallel, and the
@@ -115,7 +115,7 @@ def times_of(recorded: Any, costs: object) -> list[float]:
     return [model.microseconds(case) for case in Case]
 
 
-def rehearsed(operation: Operation, given: Arguments, written: set[int]) -> Rehearsal:
+def rehearse(operation: Operation, given: Arguments, written: set[int]) -> Rehearsal:
     """Run the compiled kernels on this machine, on copies of the tensors; sketch the results."""
     driver, rehearsal = Driver(), Rehearsal(written=written)
     driver.runs.around = rehearsal.around
@@ -124,17 +124,17 @@ def rehearsed(operation: Operation, given: Arguments, written: set[int]) -> Rehe
     return rehearsal
 
 
-def real_tensors(args: tuple[object, ...], kwargs: dict[str, object]) -> list[Any]:
-    return [tensor for tensor in tensors_of(args, kwargs) if is_real(tensor)]
+def find_real_tensors(args: tuple[object, ...], kwargs: dict[str, object]) -> list[Any]:
+    return [tensor for tensor in find_tensors(args, kwargs) if is_real(tensor)]
 
 
-def tensors_of(args: tuple[object, ...], kwargs: dict[str, object]) -> list[Any]:
+def find_tensors(args: tuple[object, ...], kwargs: dict[str, object]) -> list[Any]:
     return [each for each in (*args, *kwargs.values()) if find_dtype(each) is not None]
 
 
-def _clones(given: Arguments) -> Arguments:
+def _clone(given: Arguments) -> Arguments:
     args, kwargs = given
-    copies = {id(each): module_of(each).clone(each) for each in real_tensors(args, kwargs)}
+    copies = {id(each): module_of(each).clone(each) for each in find_real_tensors(args, kwargs)}
     return (
         tuple([copies.get(id(each), each) for each in args]),
         {name: copies.get(id(each), each) for name, each in kwargs.items()},

@@ -15,7 +15,7 @@ from ttl.semantics.dtypes import find_dtype
 from ttl.studio.sweep import Runner, Store, Task, cores, forked, limited, may_fork, sweep
 
 from .keys import call_key, surroundings, trial_key
-from .outcome import Outcome, Values, is_mixed, without_results, without_wrong_results
+from .outcome import Outcome, Values, drop_results, is_mixed, reject_wrong_results
 from .result import Tuning
 from .trial import Trial
 
@@ -56,33 +56,33 @@ class Tuner:
         common = surroundings(self.costs)
         tasks = [Task(trial, trial_key(trial, common)) for trial in trials]
         ran: list[Trial] = []
-        run = self._counted(ran, self.calls)
-        outcomes = swept(tasks, run, f"tuning {tuned.name}", self.anew)
+        run = self._make_runner(ran, self.calls)
+        outcomes = run_sweep(tasks, run, f"tuning {tuned.name}", self.anew)
         if tuned.tuned.checks_results:
             if is_mixed(outcomes):  # known results are for other elements than new ones
-                self._again(tasks, outcomes, run, {id(each) for each in ran})
-            outcomes = without_wrong_results(outcomes, tuned.tuned.tolerance)
+                self._repeat(tasks, outcomes, run, {id(each) for each in ran})
+            outcomes = reject_wrong_results(outcomes, tuned.tuned.tolerance)
         self.calls += 1
         return Tuning(
             operation=tuned.name,
             call=call_text(tuned, trials[0]),
-            tried=tuple(zip(configs, map(without_results, outcomes), strict=True)),
+            tried=tuple(zip(configs, map(drop_results, outcomes), strict=True)),
             seconds=time.perf_counter() - start,
             from_disk=len(trials) - len(ran),
             chip=Options.current().chip,
             span=tuned.tuned.span,
         )
 
-    def _again(
+    def _repeat(
         self, tasks: list[Task[Trial]], outcomes: list[Outcome], run: Runner[Trial], new: set[int]
     ) -> None:
         """Repeat the trials that are not new, on the elements of this call."""
         old = [number for number, task in enumerate(tasks) if id(task.item) not in new]
-        found = swept([tasks[each] for each in old], run, "comparing results", anew=True)
+        found = run_sweep([tasks[each] for each in old], run, "comparing results", anew=True)
         for number, outcome in zip(old, found, strict=True):
             outcomes[number] = outcome
 
-    def _counted(self, ran: list[Trial], number: int) -> Runner[Trial]:
+    def _make_runner(self, ran: list[Trial], number: int) -> Runner[Trial]:
         """Make a runner for the call of this number that adds its trials to `ran`."""
 
         def run(trials: Sequence[Trial]) -> Iterator[tuple[int, Values]]:
@@ -92,16 +92,18 @@ class Tuner:
             if self.elsewhere is not None:
                 yield from self.elsewhere(number, trials)
             else:
-                yield from here(trials, self.jobs)
+                yield from run_here(trials, self.jobs)
 
         return run
 
 
-def swept(tasks: Sequence[Task[Trial]], run: Runner[Trial], text: str, anew: bool) -> list[Outcome]:
+def run_sweep(
+    tasks: Sequence[Task[Trial]], run: Runner[Trial], text: str, anew: bool
+) -> list[Outcome]:
     return [Outcome.of_values(each) for each in sweep(tasks, run, store(), text, anew)]
 
 
-def here(trials: Sequence[Trial], jobs: int) -> Iterator[tuple[int, Values]]:
+def run_here(trials: Sequence[Trial], jobs: int) -> Iterator[tuple[int, Values]]:
     """Run trials in forks of this process; one at a time on a device, or beside other threads.
 
     The first one runs in this process: the others reuse what it loads and builds.

@@ -17,7 +17,7 @@ WORD_BYTES = 4
 LEVEL = 6  # of compression; higher levels take twice as long for 2% less
 
 
-def packed(columns: Sequence[NDArray[np.int64]]) -> tuple[list[int], bytes]:
+def pack(columns: Sequence[NDArray[np.int64]]) -> tuple[list[int], bytes]:
     """Return the number of planes of each column, and all columns concatenated."""
     parts, counts = [], []
     for column in columns:

@@ -18,14 +18,14 @@ from ttl.studio.estimate import (
 from ttl.target.costs import load_costs
 from ttl.trace.calls import Recording
 
-from .columns import deltas, packed
+from .columns import deltas, pack
 from .sources import PageValues
 
 MOST_CALLS = 2_000_000  # with more calls, steps are not shown
 PER_MICROSECOND = 10_000  # the unit of begins and lengths: 0.1 ns
 
 
-def estimate_shown(compiled: CompiledOperation, recording: Recording, times: int) -> PageValues:
+def make_estimate(compiled: CompiledOperation, recording: Recording, times: int) -> PageValues:
     values: PageValues = estimate_values(
         estimate(compiled, recording, load_costs(compiled.target), times)
     )
@@ -57,7 +57,7 @@ def timeline_columns(made: Timeline) -> tuple[PageValues, bytes]:
     values = [each.details.get("bytes", each.details.get("pages", 0)) for each in steps]
     value = np.array([int(each) for each in values], np.int64)
     flights = np.maximum(arrives - begin, 0)
-    planes, data = packed((deltas(begin, firsts), end - begin, waited, flights, shape, value))
+    planes, data = pack((deltas(begin, firsts), end - begin, waited, flights, shape, value))
     described = {
         "tracks": [
             {"node": _nodes_text(kernel), "kernel": f"{kernel.kernel}: {thread}", "count": len(own)}

@@ -18,7 +18,7 @@ from ttl.trace.reader import event_of_line, read_trace
 from ttl.trace.stamped import US
 from ttl.trace.stats import Record
 
-from .columns import deltas, packed
+from .columns import deltas, pack
 from .sources import PageValues
 
 KINDS = tuple(kind.value for kind in EventKind)
@@ -94,7 +94,7 @@ class Events:
             "unit": self._unit if len(times) else 0,
             "endTime": float(times.max()) if len(times) else 0,
         }
-        described["planes"], data = packed(columns)
+        described["planes"], data = pack(columns)
         return described, data
 
     def _times(self) -> NDArray[np.float64]:

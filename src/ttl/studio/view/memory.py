@@ -35,7 +35,7 @@ def _from_below(compiled: CompiledOperation, target: Target) -> Iterator[PageVal
         starts.append(top if buffer.shares is None else starts[buffer.shares])
         if buffer.tensor is None:
             yield _of_buffer(buffer, number, starts[-1])
-            top = max(top, starts[-1] + _aligned(buffer.total_bytes, target))
+            top = max(top, starts[-1] + _align(buffer.total_bytes, target))
     if compiled.pipe_scratch_bytes:
         yield {"kind": "pipes", "name": "words of pipes", "start": top,
                "bytes": compiled.pipe_scratch_bytes}  # fmt: skip
@@ -47,7 +47,7 @@ def _of_buffer(buffer: Buffer, number: int, start: int) -> PageValues:
             "buffer": number, "cores": buffer.cores}  # fmt: skip
 
 
-def _aligned(size: int, target: Target) -> int:
+def _align(size: int, target: Target) -> int:
     return ceil(size / target.dram_alignment_bytes) * target.dram_alignment_bytes
 
 
@@ -56,13 +56,13 @@ def _from_above(compiled: CompiledOperation, target: Target) -> Iterator[PageVal
     for operand in compiled.operands:
         if operand.memory.buffer_type != "L1":
             continue
-        size = _aligned(bytes_of_a_node(operand, target), target)
+        size = _align(count_node_bytes(operand, target), target)
         top -= size
         yield {"kind": "tensor", "name": operand.name, "start": top, "bytes": size,
                "cores": operand.memory.cores}  # fmt: skip
 
 
-def bytes_of_a_node(operand: Operand, target: Target) -> int:
+def count_node_bytes(operand: Operand, target: Target) -> int:
     """Return the bytes of one shard, or of a node's pages of a tensor without shards."""
     dtype = DTYPES[operand.dtype]
     shape = operand.memory.shard_shape or operand.shape

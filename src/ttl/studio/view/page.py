@@ -16,7 +16,7 @@ from ttl.studio.estimate import Timeline
 from ttl.trace.calls import Recording
 
 from .columns import as_text
-from .estimates import estimate_shown, timeline_columns
+from .estimates import make_estimate, timeline_columns
 from .events import Events
 from .operations import operation_values, stages_values
 from .sources import PageValues, Sources
@@ -70,7 +70,7 @@ def page_of(shown: Shown, subject: str = "") -> str:
     trace = None
     if shown.events is not None and len(shown.events):
         trace, columns = shown.events.columns()
-        trace["blob"] = _kept(columns, blobs)
+        trace["blob"] = _keep_blob(columns, blobs)
     values = {
         "title": shown.title,
         "madeBy": shown.made_by,
@@ -100,14 +100,14 @@ def _operation(each: ShownOperation, sources: Sources, blobs: list[str]) -> Page
     if each.compiled is not None:
         values |= operation_values(each.compiled, sources)
     if each.compiled is not None and each.recording is not None:
-        values["estimate"] = estimate_shown(each.compiled, each.recording, each.times)
+        values["estimate"] = make_estimate(each.compiled, each.recording, each.times)
     if each.timeline is not None:
         described, columns = timeline_columns(each.timeline)
-        values["timeline"] = {**described, "blob": _kept(columns, blobs)}
+        values["timeline"] = {**described, "blob": _keep_blob(columns, blobs)}
     return values
 
 
-def _kept(columns: bytes, blobs: list[str]) -> int:
+def _keep_blob(columns: bytes, blobs: list[str]) -> int:
     blobs.append(as_text(columns))
     return len(blobs)  # the first is the page around them
 
