@@ -29,7 +29,6 @@ from ttl.semantics.printing import (
     printed_unset,
     tensor_heading,
 )
-from ttl.semantics.tensor_like import StoredTensor
 
 from .block import SimBlock
 from .kernel import KernelRun
@@ -113,7 +112,7 @@ def _block_text(kernel: KernelRun, block: SimBlock) -> str:
     return f"{heading}\n{array_text(block.carry())}"
 
 
-def _tensor_text(tensor: StoredTensor, num_pages: int) -> str:
+def _tensor_text(tensor: Any, num_pages: int) -> str:
     pages = tensor.storage.page_views(num_pages).astype(dtype_of(tensor).carrier)
     texts = [f"{page_heading(number)}\n{array_text(page)}" for number, page in enumerate(pages)]
     return tensor_heading(tensor.shape, tensor.dtype) + "\n".join(texts)

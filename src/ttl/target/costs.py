@@ -97,12 +97,13 @@ class Costs:
 
 
 @cache  # bounded: there are few chips
-def load_costs(name: str) -> object:
+def load_costs(name: str) -> dict[str, Any]:
     """Return the parsed file of a chip."""
     import json
 
     with open(os.path.join(os.path.dirname(__file__), f"{name}.costs.json")) as file:
-        return json.load(file)
+        costs: dict[str, Any] = json.load(file)
+    return costs
 
 
 def read_costs(data: object, case: Case) -> Costs:

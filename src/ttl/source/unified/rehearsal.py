@@ -279,15 +279,15 @@ class Rehearsal(Engine):
         routes = net.routes(self.grid)
         return [DstPipeIdentity(each) for each in routes if self._here in each.receivers]
 
-    def semaphore_wait(self, semaphore: Semaphore, value: int, *, at_least: bool) -> None:
+    def semaphore_wait(self, semaphore: Semaphore, value: Any, *, at_least: bool) -> None:
         self._add(Does.AWAIT, Awaited(semaphore, value))
 
     def semaphore_set(
-        self, semaphore: Semaphore, nodes: tuple[Shape, ...], value: int, call: str
+        self, semaphore: Semaphore, nodes: tuple[Shape, ...], value: Any, call: str
     ) -> None:
         self._add(Does.SIGNAL, Signal(semaphore, nodes, value, is_set=True))
 
-    def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: int) -> None:
+    def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: Any) -> None:
         self._add(Does.SIGNAL, Signal(semaphore, (node,), value, is_set=False))
 
     def read_element(self, block: Block, coordinates: Shape) -> Any:
