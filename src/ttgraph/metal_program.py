@@ -23,9 +23,7 @@ from .flatbuffer.launching import Launching, launching
 from .metal_queue import BufferDescription, Queue, WrongAddress
 
 
-def run_metal(
-    module: ModuleOp, arrays: Sequence[Array], how: Launching | None = None
-) -> None:
+def run_metal(module: ModuleOp, arrays: Sequence[Array], how: Launching | None = None) -> None:
     """Runs the module of a program that has been through all passes; the last array is written.
 
     Raises CompileError if its buffers are at wrong addresses.

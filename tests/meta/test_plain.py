@@ -7,7 +7,7 @@ while a program runs, but for what is listed here, with the reason. The lists on
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 SOURCES = Path(__file__).parents[2] / "src"
@@ -119,6 +119,50 @@ STATE = {
     "ttl/ttnn/printing.py": {"OPTIONS": CONTEXT},
     "ttl/studio/tuning/tuner.py": {"_PROCESS_TUNER": PROCESS},
 }
+
+# Who asks which options hold, and who names the driver of the process: where a call of the user, a
+# hook or a command comes in. What they call is given the options and the objects that it needs.
+ASKS_OPTIONS = {
+    "pykernel/d2m_api.py": {"PykernelFunction.__call__"},
+    "tt_torch/executable.py": {"Executable.__init__"},
+    "ttgraph/flatbuffer/compile.py": {"compile_module"},
+    "ttgraph/flatbuffer/launching.py": {"launching"},
+    "ttgraph/flatbuffer/runtime.py": {"Runtime.__init__"},
+    "ttl/cli/trials.py": {"_OneTrial.tune"},  # in the place of the hook for tuned operations
+    "ttl/config.py": {"process_config"},
+    "ttl/driver/__init__.py": {"load_engines"},  # the hook for definitions, and commands
+    "ttl/driver/generic_programs.py": {"launch"},  # ttnn.generic_op
+    "ttl/driver/launch.py": {"Driver.launch", "Driver.bind", "Driver.compile"},
+    "ttl/driver/specs.py": {"compile_from_spec"},
+    "ttl/studio/lsp/calls.py": {"_write"},  # what holds when the program has ended
+    "ttl/studio/lsp/worker.py": {"look"},
+    "ttl/studio/tuning/tuner.py": {"Tuner.tune"},
+    "ttl/ttnn/device.py": {"_chip", "devices_there_are", "new_device"},
+    "ttl/ttnn/mesh.py": {"_in_processes"},
+}
+NAMES_DRIVER = {
+    "pykernel/d2m_api.py": {"PykernelFunction._run"},
+    "ttgraph/flatbuffer/launching.py": {"launching"},
+    "ttl/__init__.py": {"_bind", "_compile"},
+    "ttl/cli/process.py": {"program_driver"},
+    "ttl/driver/__init__.py": {""},
+    "ttl/driver/generic_programs.py": {"launch"},
+}
+# Those two by other names.
+ASKS_LAUNCHING = {
+    "ttgraph/d2m_graph.py": {"run_ttir"},
+    "ttgraph/flatbuffer/metal_runtime.py": {"MetalRuntime.run"},
+    "ttgraph/flatbuffer/runtime.py": {"Runtime.run", "run_traced"},
+    "ttgraph/metal_program.py": {"run_metal"},
+}
+ASKS_DRIVER = {
+    "ttl/cli/calibrate.py": {"_measured_lines"},
+    "ttl/cli/trials.py": {"try_program"},  # a job
+    "ttl/cli/view.py": {"_program"},
+    **{f"ttl/cli/{verb}.py": {"run"} for verb in (
+        "check", "compile", "estimate", "lower", "replay", "run",
+    )},
+}  # fmt: skip
 
 TREES = {
     str(file.relative_to(SOURCES)): ast.parse(file.read_text(encoding="utf-8"))
@@ -284,3 +328,43 @@ def test_nothing_reads_code_of_its_own_keeping() -> None:
             if isinstance(node, ast.Import | ast.ImportFrom):
                 modules = {getattr(node, "module", ""), *(each.name for each in node.names)}
                 assert "marshal" not in modules, file
+
+
+def named_places(node: ast.AST, is_meant: Callable[[ast.AST], bool], inside: str = "") -> set[str]:
+    """The functions in which something stands."""
+    found = set()
+    for child in ast.iter_child_nodes(node):
+        if isinstance(child, ast.FunctionDef | ast.ClassDef):
+            found |= named_places(child, is_meant, f"{inside}.{child.name}".removeprefix("."))
+        else:
+            found |= named_places(child, is_meant, inside)
+            found |= {inside} if is_meant(child) else set()
+    return found
+
+
+def all_places(is_meant: Callable[[ast.AST], bool]) -> dict[str, set[str]]:
+    found = {file: named_places(tree, is_meant) for file, tree in TREES.items()}
+    return {file: places for file, places in found.items() if places}
+
+
+def is_asking(node: ast.AST) -> bool:
+    """`current` of a class, by whatever name it was imported: none but Config has that."""
+    if not isinstance(node, ast.Attribute) or node.attr != "current":
+        return False
+    owner = ast.unparse(node.value).rpartition(".")[2]
+    return owner == "cls" or owner[:1].isupper()
+
+
+def is_driver(node: ast.AST) -> bool:
+    return "PROCESS_DRIVER" in (getattr(node, "id", ""), getattr(node, "attr", ""))
+
+
+def is_call_of(name: str) -> Callable[[ast.AST], bool]:
+    return lambda node: isinstance(node, ast.Call) and ast.unparse(node.func) == name
+
+
+def test_entries_ask_for_options_and_the_driver() -> None:
+    assert all_places(is_asking) == ASKS_OPTIONS
+    assert all_places(is_driver) == NAMES_DRIVER
+    assert all_places(is_call_of("launching")) == ASKS_LAUNCHING
+    assert all_places(is_call_of("program_driver")) == ASKS_DRIVER

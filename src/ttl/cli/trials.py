@@ -62,9 +62,7 @@ def _times(
     return [sum(times[case] * number for times, number in calls) for case in Case]
 
 
-def _results(
-    options: argparse.Namespace, variables: dict[str, str], runs: Runs
-) -> list[Sketch]:
+def _results(options: argparse.Namespace, variables: dict[str, str], runs: Runs) -> list[Sketch]:
     rehearsal = Rehearsal(fills=False)
     before, runs.around = runs.around, rehearsal.around
     try:

@@ -41,9 +41,7 @@ def read_shown_bundle(folder: Path, source: str | None, config: Config | None) -
     return shown
 
 
-def _run_bundle(
-    compiled: CompiledOperation, operation: ShownOperation, config: Config
-) -> Events:
+def _run_bundle(compiled: CompiledOperation, operation: ShownOperation, config: Config) -> Events:
     from ttl.host import launch, record
     from ttl.trace import EventKind
 
