@@ -1,4 +1,4 @@
-"""Names of the real ttnn that stand for a choice, with its numbers."""
+"""Enums of the real ttnn, with its numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = [
 
 
 class _DataTypes(type):
-    """The element types as members of an enum: DataType.BFLOAT16, DataType(0), list(DataType)."""
+    """Makes the element types an enum's members: DataType.BFLOAT16, DataType(0), list(DataType)."""
 
     def __getattr__(cls, name: str) -> DType:
         for dtype in cls:
@@ -38,11 +38,11 @@ class _DataTypes(type):
 
 
 class DataType(metaclass=_DataTypes):
-    """What ttnn.bfloat16 and its like are."""
+    """Type of ttnn.bfloat16 and the other element types."""
 
 
 class Choice(Enum):
-    """An enum that shows its members as the real ttnn does."""
+    """Enum that prints its members like the real ttnn."""
 
     __repr__ = plain_repr
 
@@ -62,7 +62,7 @@ class TensorMemoryLayout(Choice):
     ND_SHARDED = 5
 
 
-ShardingStrategy = TensorMemoryLayout  # its name in programs for the public simulator
+ShardingStrategy = TensorMemoryLayout  # the public simulator's name
 
 
 class ShardOrientation(Choice):
@@ -130,7 +130,7 @@ class FabricConfig(Choice):
     FABRIC_2D_TORUS_X = 5
     FABRIC_2D_TORUS_Y = 6
     CUSTOM = 8
-    FABRIC_2D_DYNAMIC = 9  # of earlier versions
+    FABRIC_2D_DYNAMIC = 9  # in earlier versions
 
 
 class FabricReliabilityMode(Choice):

@@ -1,4 +1,4 @@
-"""Where a tensor lies and how it is cut into shards. Data are stored in one piece all the same."""
+"""Memory and shards of tensors. Data are still stored in one piece."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ class MemoryConfig(Value):
                 f"MemoryConfig({memory_layout}): a memory layout comes first",
                 f"write ttnn.MemoryConfig(buffer_type=ttnn.{memory_layout})",
             )
-        # The spellings differ in order and number of arguments: their types tell them apart.
+        # The forms differ in order and number of arguments: their types distinguish them.
         self.buffer_type = _one_of(BufferType, given) or BufferType.DRAM
         self.shard_spec = _one_of(ShardSpec, given)
         self.nd_shard_spec = _one_of(NdShardSpec, given)
@@ -193,7 +193,7 @@ class MemoryConfig(Value):
         )
 
     def __format__(self, spec: str) -> str:
-        """In messages."""
+        """Format for messages."""
         shards = self.shard_spec or self.nd_shard_spec
         text = f"MemoryConfig({self.memory_layout.name}, {self.buffer_type.name}, {shards})"
         return format(text, spec)
@@ -218,7 +218,7 @@ def _one_of(kind: type, given: Sequence[Any]) -> Any:
 
 
 def _shard_cores(given: Any) -> CoreRangeSet:
-    """A set of cores, also from the number of shards: (n,) or (rows, columns)."""
+    """Convert to a set of cores, also from the number of shards: (n,) or (rows, columns)."""
     if given is None:
         raise wrong("a shard spec needs cores", "give a ttnn.CoreRangeSet")
     counts = isinstance(given, (tuple, list)) and all(isinstance(n, int) for n in given)
@@ -253,7 +253,7 @@ def _orientation(given: Any) -> ShardOrientation:
 
 
 def memory_config_of(layout: TensorLayout) -> MemoryConfig:
-    """What the layout of a tensor in a graph says: nothing of it is guessed."""
+    """Convert the layout of a tensor in a graph, without guessing."""
     place = BufferType.L1 if layout.buffer_type == "l1" else BufferType.DRAM
     if not layout.is_sharded:
         return MemoryConfig(TensorMemoryLayout.INTERLEAVED, place)

@@ -1,4 +1,4 @@
-"""All that is known of a tensor before it has elements."""
+"""Specifications of tensors without elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The unit in which tensors are stored and computed with."""
+"""Tiles, the unit of storage and computation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the operations take, read from the annotations of their meanings."""
+"""Kinds of operations' arguments, from the annotations of their meanings."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Sizes = Sequence[int]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """Which values an argument may have; `text` says it in messages."""
+    """Values that an argument may have; `text` describes them in messages."""
 
     text: str
     check: Callable[[Any], bool]
@@ -36,7 +36,7 @@ def is_tensor(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """True and False are 1 and 0, as in the real operations."""
+    """Is it a number? True and False are 1 and 0, as in the real operations."""
     return isinstance(value, (int, float, np.integer, np.floating))
 
 
@@ -70,7 +70,7 @@ def _is_activations(value: Any) -> bool:
     )
 
 
-# By annotation.
+# Kinds by annotation.
 KINDS: dict[Any, Kind] = {
     Array: Kind("a ttnn tensor", is_tensor, True),
     Array | None: Kind("a ttnn tensor", _or_none(is_tensor), True),
@@ -99,12 +99,12 @@ KINDS: dict[Any, Kind] = {
 
 
 def dimension(dim: int, rank: int) -> int:
-    """A dimension counted from 0."""
+    """Return a dimension counted from 0."""
     return checked_dim(int(dim), rank)
 
 
 def dimensions(dims: Dims, rank: int) -> Shape:
-    """Dimensions counted from 0, each named once; all of them if none is named."""
+    """Return dimensions counted from 0, each once; all of them if none is given."""
     if dims is None:
         return tuple(range(rank))
     counted = [dimension(dim, rank) for dim in (dims if isinstance(dims, Sequence) else (dims,))]
