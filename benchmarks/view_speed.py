@@ -16,8 +16,8 @@ from time import perf_counter
 
 import numpy as np
 
-from ttl.trace import EventKind
 from ttl.studio.view import Events, Shown, page_of
+from ttl.trace import EventKind
 
 ROOT = Path(__file__).parents[1]
 LIMIT_BYTES, LIMIT_SECONDS = 20_000_000, 2.0

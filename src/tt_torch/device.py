@@ -261,13 +261,9 @@ def _recurrent(name: str) -> Callable[..., Any]:
     return run
 
 
-_LIBRARIES: list[torch.library.Library] = []  # keeps the registrations alive
-
-
-def register() -> None:
-    """Register device `tt` with torch, once per process."""
-    if _LIBRARIES:
-        return
+@functools.cache
+def register() -> tuple[torch.library.Library, ...]:
+    """Make device `tt` known to torch, once in a process: registrations last as long as these."""
     other = torch._C._get_privateuse1_backend_name()
     if other != "privateuseone":
         raise RuntimeError(
@@ -293,9 +289,9 @@ def register() -> None:
             aten.impl(name, _untraced(_recurrent(name)), key)
     others = torch.library.Library("_", "IMPL")
     others.fallback(_untraced(_run_eagerly), "PrivateUse1")
-    _LIBRARIES.extend((aten, others))
     torch.serialization.register_package(_BEFORE_OTHERS, _location, _load)
     nn.Module._apply = _tying(nn.Module._apply)
+    return aten, others
 
 
 def _tying(apply: Callable[..., nn.Module]) -> Callable[..., nn.Module]:

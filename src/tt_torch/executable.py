@@ -40,7 +40,7 @@ class Executable:
         is_wide = _has_only_64_bits(graph)
         self.runtime = _RUNTIMES.get(
             (is_wide, _content(self.stablehlo, config)),
-            lambda: _runtime(module, config, is_wide),
+            lambda: _runtime(module, is_wide),
         )
 
     @property
@@ -52,7 +52,7 @@ class Executable:
         arrays = [to_numpy(each) for each in inputs if isinstance(each, Tensor)]
         if self.draws:
             arrays.append(new_seed())
-        found = iter(run_traced(self.runtime, arrays, Config.current()))
+        found = iter(run_traced(self.runtime, arrays))
         return [None if like is None else from_numpy(next(found), like) for like in self.outputs]
 
 
@@ -63,8 +63,8 @@ def _has_only_64_bits(graph: fx.GraphModule) -> bool:
     return torch.int64 in found and not found & {torch.int32, torch.int16, torch.int8}
 
 
-def _runtime(module: Any, config: Config, is_wide: bool) -> Runtime:
-    made = Runtime(compile_module(module), cache_dir=config.cache_dir)
+def _runtime(module: Any, is_wide: bool) -> Runtime:
+    made = Runtime(compile_module(module))
     program = widen_program(made.programs[0]) if is_wide else None
     return made if program is None else made.with_program(program)
 

@@ -14,9 +14,10 @@ from xdsl.ir import Operation, SSAValue
 from pykernel.dialects import d2m
 from pykernel.passes.pipelines import D2M, find_pass
 from ttgraph.dialects import ttir
-from ttgraph.dialects.graph import MathOp, Tensor, dense_values
+from ttgraph.dialects.graph import MathOp, dense_values
 from ttgraph.passes import run_passes
 from ttgraph.passes.pipelines import TTIR_TO_D2M, make_passes
+from ttl.config import Config
 from ttl.diagnostics import CompileError, codes
 from ttl.dialects.locations import span_of
 from ttl.dialects.ttcore import dtype_of_element
@@ -25,14 +26,18 @@ from ttl.passes.registered_device import SYSTEM_DESC
 from ttl.semantics.dtypes import Array
 
 from .flatbuffer.compile import verify_graph
+from .flatbuffer.launching import Launching, launching
 from .metal_program import modules_of, run_metal
 
 
-def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
-    """Run the graph's function on these arrays on the host executor.
+def run_ttir(
+    module: ModuleOp, arrays: Sequence[Array], config: Config | None = None
+) -> list[Array]:
+    """What the graph's function gives for these arrays, computed by the host executor.
 
     Changes the module. Raises CompileError if an operation cannot become threads.
     """
+    how = launching(config)
     lower_ttir(module)
     (main,) = (op for op in module.ops if isinstance(op, func.FuncOp))
     programs = modules_of(module)
@@ -43,7 +48,7 @@ def run_ttir(module: ModuleOp, arrays: Sequence[Array]) -> list[Array]:
         if isinstance(op, d2m.CallOp):
             inputs = [values[operand] for operand in op.arguments[:-1]]
             program = programs[op.program.root_reference.data]
-            values[op.result] = _run(program, inputs, op.result.type)
+            values[op.result] = _run(program, inputs, op.result.type, how)
         elif isinstance(op, ttir.ConstantOp):
             kind = dtype_of_element(op.result.type.element_type).storage
             values[op.result] = dense_values(op.value).astype(kind)
@@ -98,13 +103,13 @@ _ON_HOST: dict[str, Callable[[Sequence[Array], dict[str, Any]], Array]] = {
 }
 
 
-def _run(program: ModuleOp, inputs: Sequence[Array], result: Tensor) -> Array:
-    """Run a program from host arrays to a host array; the padding of tensors stays zero."""
+def _run(program: ModuleOp, inputs: Sequence[Array], result: Any, how: Launching) -> Array:
+    """From the host and back, as the program has it: what tensors are padded with stays zero."""
     copy = program.clone()
     around = program.parent_op()
     if around is not None and SYSTEM_DESC in around.attributes:
         copy.attributes[SYSTEM_DESC] = around.attributes[SYSTEM_DESC]
     run_pipeline(copy, first=[find_pass(name)() for name in D2M])
     room = np.zeros(result.get_shape(), dtype_of_element(result.element_type).storage)
-    run_metal(copy, [*inputs, room])
+    run_metal(copy, [*inputs, room], how)
     return room

@@ -21,7 +21,6 @@ import numpy as np
 
 from ttgraph.flatbuffer import Runtime, compile_module, run_traced
 from ttgraph.stablehlo import read_module
-from ttl.config import Config
 from ttl.diagnostics import Diagnostic, TTLError, UsageError, codes, usage_error, writing
 from ttl.loading import recent
 from ttl.loading.recent import Recent
@@ -127,7 +126,7 @@ class Compiled:
         call = self._bind(arguments, named)
         lowered, runtime = self._graph(call)
         inputs = lowered.inputs(*call.arguments, **call.named)
-        found = run_traced(runtime, inputs, Config.current())
+        found = run_traced(runtime, inputs)
         avals = lowered.exported.out_avals
         values = [_value(array, like) for array, like in zip(found, avals, strict=True)]
         return jax.tree.unflatten(lowered.exported.out_tree, values)
@@ -160,8 +159,7 @@ class Compiled:
             binary = compile_module(read_module(str(exported.mlir_module()), "<jax>"))
         except TTLError as error:
             raise type(error)(*map(_drop_own_lines, error.diagnostics)) from None
-        runtime = Runtime(binary, cache_dir=Config.current().cache_dir)
-        return Lowered(exported, binary), runtime
+        return Lowered(exported, binary), Runtime(binary)
 
 
 def _export(jitted: Any, call: _Call) -> Any:

@@ -19,17 +19,20 @@ from ttl.dialects.ttcore import TileType, dtype_of_element
 from ttl.semantics.dtypes import Array
 from ttl.semantics.types import TILE_SIZE
 
+from .flatbuffer.launching import Launching, launching
 from .metal_queue import BufferDescription, Queue, WrongAddress
 
 
-def run_metal(module: ModuleOp, arrays: Sequence[Array]) -> None:
-    """Run a program's module after all passes; it writes the last array.
+def run_metal(
+    module: ModuleOp, arrays: Sequence[Array], how: Launching | None = None
+) -> None:
+    """Runs the module of a program that has been through all passes; the last array is written.
 
     Raises CompileError if its buffers are at wrong addresses.
     """
     modules = modules_of(module)
     function = host_function(modules)
-    run = _Run(module, modules)
+    run = _Run(module, modules, Queue(how or launching()))
     for argument, array in zip(function.body.block.args, arrays, strict=True):
         run.arrays[argument] = array
     for op in function.body.block.ops:
@@ -62,10 +65,9 @@ def program_of(
 
 
 class _Run:
-    def __init__(self, module: ModuleOp, modules: dict[str, ModuleOp]):
-        self.module, self.modules = module, modules
-        self.queue = Queue()
-        self.arrays: dict[SSAValue, Array] = {}  # on the host
+    def __init__(self, module: ModuleOp, modules: dict[str, ModuleOp], queue: Queue):
+        self.module, self.modules, self.queue = module, modules, queue
+        self.arrays: dict[SSAValue, Array] = {}  # of the host
 
     def create_buffer(self, op: ttmetal.CreateBufferOp) -> None:
         self.queue.create(op.buffer, described(op))

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
-from ttl import host, ttnn
+from ttl import ttnn
 from ttl.artifact import CompiledOperation, Operand
-from ttl.config import Config
-from ttl.driver import PROCESS_DRIVER
 from ttl.semantics.dtypes import Array, DType
 from ttl.semantics.metal_layout import MetalLayout
 from ttl.semantics.types import Shape
+
+from .flatbuffer.launching import Launching
 
 DRAM_START = 1 << 30  # far above all of L1
 
@@ -54,9 +54,10 @@ class BufferDescription:
 class Queue:
     """Executes commands; any key can name a buffer."""
 
-    def __init__(self) -> None:
-        self.described: dict[Hashable, BufferDescription] = {}  # of existing buffers
-        self.tensors: dict[Hashable, ttnn.Tensor] = {}  # their known contents
+    def __init__(self, launching: Launching) -> None:
+        self.launching = launching
+        self.described: dict[Hashable, BufferDescription] = {}  # of those that are there
+        self.tensors: dict[Hashable, ttnn.Tensor] = {}  # what is known to be in them
 
     def create(self, key: Hashable, description: BufferDescription) -> None:
         """rule LIVE"""
@@ -86,13 +87,7 @@ class Queue:
         """Run a program; `assembled` makes it from its operands."""
         tensors = [self._tensor(key) for key in keys]
         compiled = assembled(tuple(self._find(key).operand(str(n)) for n, key in enumerate(keys)))
-        config = Config.current()
-        with PROCESS_DRIVER.remarks.of_a_run(config) as report:
-            storages = [tensor.storage for tensor in tensors]
-            host.launch(
-                compiled, storages, cache_dir=config.cache_dir, report=report,
-                isolate=config.isolate, memory_bytes=config.isolate_memory,
-            )  # fmt: skip
+        self.launching.launch(compiled, tensors, self.launching.config.cache_dir)
 
     def _find(self, key: Hashable) -> BufferDescription:
         if key not in self.described:

@@ -46,15 +46,16 @@ Arrays = Mapping[str, Array]
 class Calls:
     """Calls of ttnn that one call of a pykernel function makes."""
 
-    named: dict[str, object]  # the function's tensors; results are added
-    results: list[object] = field(default_factory=list)
+    named: dict[str, Any]  # its tensors; results are added
+    config: Config
+    results: list[Any] = field(default_factory=list)
 
     def __call__(
         self, op: Operation, args: tuple[object, ...], kwargs: dict[str, object]
     ) -> object:
         try:
             with made_by(None):
-                result = _result(op, args, kwargs)
+                result = _result(op, args, kwargs, self.config)
         except RuleBroken as broken:
             raise WrongValue(broken.at(calling_span())) from None
         self.named[f"{op.name}_{len(self.results)}"] = result
@@ -72,14 +73,16 @@ def made_by(calls: Calls | None) -> Iterator[None]:
         CALLS.reset(token)
 
 
-def _result(op: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
+def _result(
+    op: Operation, args: tuple[object, ...], kwargs: dict[str, object], config: Config
+) -> Any:
     given = _bind(op, args, kwargs)
     arrays = {name: array_of(value) for name, value in given.items() if is_tensor(value)}
     if not arrays:
         raise refused(f"{op.spelling} without a tensor", "give it tensors of the function")
     first = given[next(iter(arrays))]
     dtype = checked_dtype(first, "argument")
-    return _make_like(first, _compute(op, given, arrays, dtype), dtype)
+    return _make_like(first, _computed(op, given, arrays, dtype, config), dtype)
 
 
 def _bind(op: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, Any]:
@@ -108,16 +111,17 @@ def _make_like(first: Any, values: Array, dtype: DType) -> Any:
 # TTIR ---------------------------------------------------------------------------------------------
 
 
-def _compute(op: Operation, given: Mapping[str, object], arrays: Arrays, dtype: DType) -> Array:
+def _computed(
+    op: Operation, given: Mapping[str, object], arrays: Arrays, dtype: DType, config: Config
+) -> Array:
     from ttgraph.d2m_graph import lower_ttir, run_ttir
 
     name, operands, attributes = _call(op, given, arrays)
     wanted = np.asarray(op.meaning(**{**given, **arrays}))
     module = _module(name, operands, attributes, wanted.shape, dtype)
-    config = Config.current()
     try:
         if config.backend == "host" and not config.compile_only:
-            return run_ttir(module, [array.astype(dtype.storage) for array in operands])[0]
+            return run_ttir(module, [array.astype(dtype.storage) for array in operands], config)[0]
         lower_ttir(module)
     except TTLError as error:
         raise in_words_of_pykernel(error) from error.__cause__

@@ -18,8 +18,6 @@ from ttl import ttnn
 from ttl.config import Config, chosen_options
 from ttl.diagnostics import Diagnostic, Severity, TTLError
 from ttl.driver import Driver
-from ttl.driver.captured import CAPTURED
-from ttl.driver.remarks import SHOWN
 from ttl.language import Operation
 
 Codes = tuple[str, ...]  # of the errors; nothing: it ends
@@ -55,7 +53,7 @@ def is_comparable() -> bool:
     """Would a plain call run its operation now, on the simulator or the executor?"""
     config = Config.current()
     other = (config.check, config.compile_only, config.estimate, config.view, config.fast)
-    return config.backend in OTHER and not any(other) and CAPTURED.get() is None
+    return config.backend in OTHER and not any(other) and config.hand_over is None
 
 
 def judged(said: Codes, operation: Operation, arguments: Arguments) -> Verdict:
@@ -71,24 +69,22 @@ def judged(said: Codes, operation: Operation, arguments: Arguments) -> Verdict:
 def checked(operation: Operation, arguments: Arguments) -> Codes:
     """What `ttl check --compile-only` shows."""
     shown: list[Diagnostic] = []
-    token = SHOWN.set(shown)
-    try:
-        with chosen_options(check=True, compile_only=True, backend="sim"):
-            said = said_by(lambda: quietly(operation, arguments))
-    finally:
-        SHOWN.reset(token)
+    driver = Driver()
+    driver.remarks.shown = shown
+    with chosen_options(check=True, compile_only=True, backend="sim"):
+        said = said_by(lambda: quietly(driver, operation, arguments))
     return said or codes_of(shown)
 
 
 def run(backend: str, operation: Operation, arguments: Arguments) -> Codes:
     with chosen_options(backend=backend):
-        return said_by(lambda: quietly(operation, arguments))
+        return said_by(lambda: quietly(Driver(), operation, arguments))
 
 
-def quietly(operation: Operation, arguments: Arguments) -> None:
-    """In a driver of its own, which has nothing remarked and nothing compiled yet."""
+def quietly(driver: Driver, operation: Operation, arguments: Arguments) -> None:
+    """In a new driver, which has nothing remarked and nothing compiled yet."""
     with redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()):
-        Driver().launch(operation, *copied(arguments))
+        driver.launch(operation, *copied(arguments))
 
 
 def said_by(call: Callable[[], None]) -> Codes:

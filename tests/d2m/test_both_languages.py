@@ -14,7 +14,7 @@ import ttnn
 import ttl
 from kernels_d2m import elementwise
 from pykernel.d2m_api import *
-from ttl.driver.captured import CAPTURED
+from ttl.config import chosen_options
 
 
 def in_tt_lang(operator):
@@ -57,12 +57,10 @@ def in_tt_lang(operator):
 
 def compiled(call):
     """The C++ of the kernels of a call, by thread."""
-    token = CAPTURED.set([])
-    try:
+    operations = []
+    with chosen_options(hand_over=lambda compiled, tensors: operations.append(compiled)):
         call()
-        ((operation, _),) = CAPTURED.get()
-    finally:
-        CAPTURED.reset(token)
+    (operation,) = operations
     return {kernel.thread: normal(kernel.cpp_source) for kernel in operation.kernels}
 
 

@@ -143,7 +143,7 @@ def test_on_a_device_the_program_runs_and_its_log_is_read(
         return 0
 
     monkeypatch.setenv("TT_METAL_PROFILER_DIR", str(tmp_path / "profiler"))
-    monkeypatch.setattr("ttl.cli.device_run.device_run", lambda traces: nullcontext())
+    monkeypatch.setattr("ttl.cli.device_run.device_run", lambda driver, traces: nullcontext())
     monkeypatch.setattr("ttl.cli.program.run_program", run_program)
     file = tmp_path / "costs.json"
     assert main(["calibrate", "--repeats", "3", "-o", str(file)]) == 0

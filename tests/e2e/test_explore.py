@@ -165,15 +165,24 @@ compile_from_spec(move, [TensorSpec((32, 32), bfloat16)] * 2)
 def test_schedules_are_divided_among_processes(tmp_path: Path, source: str, status: int) -> None:
     """In a process without other threads, which forks; what is found is the same."""
     (tmp_path / "program.py").write_text(HEAD + source)
+    found = [explored(tmp_path, "-j", jobs) for jobs in ("1", "3")]
+    assert [each.returncode for each in found] == [status, status], found
+    assert (found[0].stdout, found[0].stderr) == (found[1].stdout, found[1].stderr)
+
+
+def explored(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """What a process of its own finds about program.py."""
     main_of = "import sys; from ttl.cli import main; sys.exit(main())"
     clean = {name: text for name, text in os.environ.items() if not name.startswith("TTL")}
     clean["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
-    found = [
-        subprocess.run(
-            [sys.executable, "-P", "-c", main_of, "explore", "-j", jobs, "program.py"],
-            capture_output=True, text=True, cwd=tmp_path, env=clean, check=False,
-        )
-        for jobs in ("1", "3")
-    ]  # fmt: skip
-    assert [each.returncode for each in found] == [status, status], found
-    assert (found[0].stdout, found[0].stderr) == (found[1].stdout, found[1].stderr)
+    return subprocess.run(
+        [sys.executable, "-P", "-c", main_of, "explore", *options, "program.py"],
+        capture_output=True, text=True, cwd=folder, env=clean, check=False,
+    )  # fmt: skip
+
+
+def test_all_calls_of_a_new_process_are_compared(tmp_path: Path) -> None:
+    """The first call loads the driver, which must not take the place of who looks at calls."""
+    (tmp_path / "program.py").write_text(HEAD + GOOD + "shift(a, y)\n")
+    done = explored(tmp_path, "--schedules", "1")
+    assert "1 schedules of 2 calls: no race" in done.stdout, done

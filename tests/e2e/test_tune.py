@@ -68,7 +68,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, put_back: None) -> P
     """Programs here, and results of this test only."""
     monkeypatch.chdir(tmp_path)
     for module in (ttl.studio.tuning.tuner, ttl.cli.tune):
-        monkeypatch.setattr(module, "store", lambda: Store(tmp_path / "store"))
+        monkeypatch.setattr(module, "store", lambda now: Store(tmp_path / "store"))
     (tmp_path / "plain.py").write_text(PLAIN)
     (tmp_path / "tuned.py").write_text(TUNED)
     return tmp_path
@@ -173,7 +173,7 @@ def test_a_program_tunes_itself_on_all_cores_and_remembers(folder: Path) -> None
     (folder / "loud.py").write_text(f"{TUNED}print(twice.tune(x, y).headline)\n")
     (folder / "run.py").write_text(
         "import sys, ttl.studio.tuning.tuner as t, ttl.cli, ttl.studio.sweep\n"
-        "t.store = lambda: ttl.studio.sweep.Store(__import__('pathlib').Path('store'))\n"
+        "t.store = lambda now: ttl.studio.sweep.Store(__import__('pathlib').Path('store'))\n"
         "sys.exit(ttl.cli.main(sys.argv[1:]))\n"
     )
     paths = {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

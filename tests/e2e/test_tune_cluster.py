@@ -59,7 +59,7 @@ def cluster() -> Iterator[str]:
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, put_back: None) -> Path:
     monkeypatch.chdir(tmp_path)
     for module in (ttl.studio.tuning.tuner, ttl.cli.tune):
-        monkeypatch.setattr(module, "store", lambda: Store(tmp_path / "store"))
+        monkeypatch.setattr(module, "store", lambda now: Store(tmp_path / "store"))
     return tmp_path
 
 

@@ -76,11 +76,10 @@ CACHE, CONTEXT, PROCESS = "a bounded cache", "of the calling thread", "one for a
 TABLE, LOCK = "filled while its module loads", "a lock, new in a fork"
 STATE = {
     "tt_torch/capture.py": {"TRACING": LOCK},
-    "tt_torch/device.py": {"_HOSTS": PROCESS, "_LIBRARIES": PROCESS},
+    "tt_torch/device.py": {"_HOSTS": PROCESS},
     "tt_torch/eager.py": {"_CALLS": CACHE},
     "tt_torch/executable.py": {"_RUNTIMES": CACHE},
     "tt_torch/lowering/emitter.py": {"LOWERINGS": TABLE, "PAIRS": TABLE},
-    "tt_torch/lowering/pairs.py": {"PAIRS": TABLE},
     "tt_torch/registry.py": {"_LOCK": LOCK, "_ENTRIES": "the operations that a program registers"},
     "ttl/config.py": {"_PROCESS": "what the command line chose", "_CHOSEN": CONTEXT},
     "pykernel/iteration.py": {"_COUNTERS": PROCESS},
@@ -94,18 +93,12 @@ STATE = {
     "ttl/dialects/emitc.py": {"OPERATORS": TABLE},
     "ttl/dialects/ttkernel.py": {"CALLS": TABLE},
     "ttl/driver/__init__.py": {"PROCESS_DRIVER": PROCESS},
-    "ttl/driver/captured.py": {"CAPTURED": CONTEXT},
     "ttl/driver/compile.py": {"_COMPILING": LOCK, "_deep_calls": PROCESS},
-    "ttl/driver/remarks.py": {"SHOWN": CONTEXT},
     "ttl/host/execution.py": {"in_flight": "what a second interrupt ends"},
     "ttl/host/launcher.py": {"_READY": CACHE},
-    "ttl/device/readiness.py": {"DEVICES": "never changed"},
-    "ttl/frontend/uses.py": {"NOTHING": "never changed"},
     "ttl/language/engine.py": {"LAUNCH_HOOK": "bound once, when the driver is loaded"},
     "ttl/language/functions.py": {"math": TABLE, "block_functions": TABLE},
     "ttl/loading/garbage.py": {"without_collecting": PROCESS},
-    "ttl/passes/verify/symbolic.py": {"UNKNOWN": "never changed"},
-    "ttl/frontend/problems.py": {"MISTAKEN": "never changed"},
     "ttl/semantics/block_protocol.py": dict.fromkeys(("MW", "RW", "NAW", "ROR", "OS", "MR"), TABLE),
     "ttl/semantics/current_engine.py": dict.fromkeys(
         ("ENGINE", "TRACE", "SCOPE", "CALLS"), CONTEXT
@@ -120,10 +113,8 @@ STATE = {
     "ttl/sim/workers.py": {"_IDLE": "threads for the next run"},
     "ttl/source/facts/__init__.py": {"_USES": CACHE},
     "ttl/source/facts/releases.py": {"_POINTS": CACHE},
-    "ttl/source/facts/values.py": {"UNKNOWN": "never changed", "NOTHING": "never changed"},
     "ttl/source/functions.py": {"REPLACED": PROCESS},
     "ttl/source/trees.py": {"_KNOWN": CACHE},
-    "ttl/source/unified/opaque.py": {"OPAQUE": "never changed"},
     "ttl/source/unified/unify.py": {"_UNIFIED": CACHE},
     "ttl/ttnn/printing.py": {"OPTIONS": CONTEXT},
     "ttl/studio/tuning/tuner.py": {"_PROCESS_TUNER": PROCESS},
@@ -223,17 +214,31 @@ MUTATING = {"add", "append", "clear", "discard", "extend", "insert", "pop", "pop
             "setdefault", "update"}  # fmt: skip
 
 
-def changing_classes() -> set[str]:
-    """Those of ours whose objects may change."""
-    found = set()
-    for tree in TREES.values():
-        for node in ast.walk(tree):
-            if isinstance(node, ast.ClassDef):
-                marks = [ast.unparse(each) for each in (*node.decorator_list, *node.bases)]
-                fixed = ("frozen=True", "NamedTuple", "Enum", "Attribute", "Value")
-                if not any(word in mark for mark in marks for word in fixed):
-                    found.add(node.name)
-    return found
+FIXED = ("frozen=True", "NamedTuple", "Enum", "Attribute", "Value")
+
+
+def may_change(node: ast.ClassDef) -> bool:
+    """May an object of this class?"""
+    texts = [ast.unparse(each) for each in (*node.decorator_list, *node.bases)]
+    marks = [text for text in texts if not text.startswith("Generic[")]
+    if any(word in mark for mark in marks for word in FIXED):
+        return False
+    return bool(node.bases) or "__slots__ = ()" not in map(ast.unparse, node.body)
+
+
+def changing_classes(tree: ast.Module) -> set[str]:
+    """The names of classes of ours whose objects may change, as a module uses them."""
+    own = {node.name: may_change(node) for node in ast.walk(tree) if isinstance(node, ast.ClassDef)}
+    ours = {name for name, changes in EVERYWHERE.items() if changes}
+    return {name for name in ours - foreign(tree).keys() if own.get(name, True)}
+
+
+# A name is of a class whose objects may change if one of ours that has it is.
+EVERYWHERE: dict[str, bool] = {}
+for _tree in TREES.values():
+    for _node in ast.walk(_tree):
+        if isinstance(_node, ast.ClassDef):
+            EVERYWHERE[_node.name] = EVERYWHERE.get(_node.name, False) or may_change(_node)
 
 
 def changed_names(tree: ast.AST) -> Iterator[str]:
@@ -267,8 +272,7 @@ def module_state(tree: ast.Module, classes: set[str]) -> Iterator[str]:
 
 
 def test_what_changes_in_modules_is_listed() -> None:
-    classes = changing_classes()
-    found = {file: {*module_state(tree, classes)} for file, tree in TREES.items()}
+    found = {file: {*module_state(tree, changing_classes(tree))} for file, tree in TREES.items()}
     assert {file: names for file, names in found.items() if names} == {
         file: set(names) for file, names in STATE.items()
     }

@@ -129,7 +129,7 @@ def _why_not(step: str, action: Callable[[], None]) -> str:
 
 
 def _apply(passes: str, module: ModuleOp) -> None:
-    apply_passes(passes, make_context(), module)
+    apply_passes(passes, make_context(), module, None)
     module.verify()
 
 

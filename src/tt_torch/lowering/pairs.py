@@ -89,7 +89,8 @@ def _of_both(name: str) -> Lowering:
     return lower
 
 
-PAIRS |= {aten.add.Tensor: _of_both("add"), aten.sub.Tensor: _of_both("subtract")}
+lowers_pairs(aten.add.Tensor)(_of_both("add"))
+lowers_pairs(aten.sub.Tensor)(_of_both("subtract"))
 
 
 @lowers_pairs(aten.neg.default)

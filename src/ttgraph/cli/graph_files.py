@@ -40,7 +40,8 @@ def report_graph(options: argparse.Namespace) -> int:
     return 0
 
 
-def shown_flatbuffer(file: Path, runs: bool) -> Shown:
+def shown_flatbuffer(file: Path, config: Config | None) -> Shown:
+    """With options its first program is run."""
     runtime = Runtime.from_file(file)
     program = runtime.programs[0]
     operations = [ShownOperation(each.name, compiled=each) for each in runtime.operations(0)]
@@ -48,9 +49,9 @@ def shown_flatbuffer(file: Path, runs: bool) -> Shown:
         each.missing = "a .ttnn file: estimates are made of programs"
     shown = Shown(file.name, f"ttl view {file}", operations=operations)
     shown.graph = shown_values(program)
-    if runs:
+    if config is not None:
         with temporary_trace() as trace:
-            config = replace(Config.current(), trace=str(trace))
-            run_traced(runtime, random_inputs(program, 0), config)
+            traced = replace(config, trace=str(trace))
+            run_traced(runtime, random_inputs(program, 0), traced)
             shown.events = read_events(trace)
     return shown

@@ -9,6 +9,7 @@ from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
+from ttl.config import Config
 from ttl.diagnostics import RuleBroken, TTLError, UsageError, codes, reading, usage_error, writing
 
 from .opt_options import check_expected, sections_of
@@ -107,7 +108,8 @@ class _List(argparse.Action):
 
 
 def run(options: argparse.Namespace) -> int:
-    passes = for_device(parse_passes(options.passes))
+    system = Config.from_environment().system_desc_path
+    passes = for_device(parse_passes(options.passes), system)
     _check_names(options, [each.name for each in passes])
     file = options.file
     printed: list[str | bytes] = []
@@ -195,9 +197,11 @@ class _Run:
             print(f"{seconds * 1000:9.3f} ms  {name}", file=sys.stderr)
 
 
-def apply_passes(pipeline: str, context: Context, module: ModuleOp) -> None:
-    """Run a pipeline written as on the command line."""
-    _run(for_device(parse_passes(pipeline)), context, module)
+def apply_passes(
+    pipeline: str, context: Context, module: ModuleOp, system_desc_path: str | None
+) -> None:
+    """As a command line has them."""
+    _run(for_device(parse_passes(pipeline), system_desc_path), context, module)
 
 
 def _run(
@@ -296,15 +300,13 @@ def parse_passes(pipeline: str) -> list[ModulePass]:
     return passes
 
 
-def for_device(passes: list[ModulePass]) -> list[ModulePass]:
-    """Give the pass that registers a device SYSTEM_DESC_PATH if it was given no file."""
+def for_device(passes: list[ModulePass], path: str | None) -> list[ModulePass]:
+    """The device of SYSTEM_DESC_PATH, for the pass that registers one and was not given a file."""
     from dataclasses import replace
 
     from pykernel.passes.pipelines import REGISTER_DEVICE
     from ttgraph.passes import find_pass
-    from ttl.config import Config
 
-    path = Config.current().system_desc_path
     kind: Any = find_pass(*REGISTER_DEVICE)
     return [
         replace(each, system_desc_path=path)

@@ -19,7 +19,7 @@ from ttl.cli.arrays import (
 )
 from ttl.cli.program import add_isolate_argument, add_warning_arguments, warning_variables
 from ttl.cli.traces import empty_trace
-from ttl.config import Config, process_variables
+from ttl.config import process_config
 from ttl.semantics.dtypes import Array
 
 DESCRIPTION = (
@@ -54,8 +54,7 @@ def run(options: argparse.Namespace) -> int:
         inputs = _read_inputs(options.inputs, program)
     else:
         inputs = random_inputs(program, options.seed)
-    with process_variables(warning_variables(options)):
-        config = Config.current()
+    with process_config(warning_variables(options)) as config:
         if options.trace is not None:
             config = replace(config, trace=empty_trace(options.trace))
         outputs = run_traced(runtime, inputs, config)

@@ -17,7 +17,7 @@ from ttl.cli.arrays import (
     write_results,
 )
 from ttl.cli.program import add_warning_arguments, warning_variables
-from ttl.config import process_variables
+from ttl.config import Config, process_config
 from ttl.diagnostics import codes, usage_error
 from ttl.semantics.dtypes import Array, DType
 from ttl.semantics.types import Shape
@@ -48,9 +48,9 @@ class _Program(NamedTuple):
 
 
 def run(options: argparse.Namespace) -> int:
-    with process_variables(warning_variables(options)):
+    with process_config(warning_variables(options)) as config:
         is_binary = options.file != "-" and options.file.endswith((".ttb", ".ttm"))
-        program = _read_binary(options.file) if is_binary else _read_text(options.file)
+        program = _read_binary(options.file) if is_binary else _read_text(options.file, config)
         arrays = _inputs(options, program)
         outputs = program.run(arrays)
     named = enumerate(zip(outputs, program.outputs, strict=True))
@@ -82,8 +82,8 @@ def _read_binary(file: str) -> _Program:
     return _Program(inputs, [each.dtype for each in runtime.outputs], runtime.run)
 
 
-def _read_text(file: str) -> _Program:
-    """Read a graph, whose data movement the host does, or a program of threads."""
+def _read_text(file: str, config: Config) -> _Program:
+    """A graph, whose moves of elements the host does; or a program of threads."""
     from pykernel.passes.pipelines import REGISTER_DEVICE, is_d2m
     from ttgraph.dialects import make_context
     from ttgraph.metal_program import modules_of
@@ -94,10 +94,10 @@ def _read_text(file: str) -> _Program:
     module = read_module(read_text(file), file, context)
     if "host" not in modules_of(module):
         names = COMMANDS if is_d2m(module) else REGISTER_DEVICE[0]
-        apply_passes(names, context, module)
-    return (
-        _make_program(module) if "host" in modules_of(module) else _make_graph_program(module, file)
-    )
+        apply_passes(names, context, module, config.system_desc_path)
+    if "host" in modules_of(module):
+        return _make_program(module)
+    return _make_graph_program(module, file)
 
 
 def _make_program(module: ModuleOp) -> _Program:

@@ -31,6 +31,7 @@ from ttl.target import load as load_target
 
 from ..metal_queue import BufferDescription, Queue, WrongAddress
 from .kernels import check_blocks, check_operation
+from .launching import launching
 from .metal_schema import METAL_BINARY, METAL_FLAGS, METAL_IDENTIFIER
 from .reader import Malformed, read_binary
 from .schema import Table
@@ -89,8 +90,8 @@ class MetalRuntime:
         }
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
-        """Run the program on these arrays and return its outputs."""
-        run = _Run(self.programs)
+        """What the program gives for these arrays."""
+        run = _Run(self.programs, Queue(launching()))
         for reference, described, array in zip(
             self.device["inputs"], self.inputs, arrays, strict=True
         ):
@@ -154,9 +155,8 @@ def _shape(desc: Table) -> Shape:
 class _Run:
     """One run of the commands; host tensors and buffers by number."""
 
-    def __init__(self, programs: dict[int, Callable[..., CompiledOperation]]):
-        self.programs, self.number = programs, 0
-        self.queue = Queue()
+    def __init__(self, programs: dict[int, Callable[..., CompiledOperation]], queue: Queue):
+        self.programs, self.number, self.queue = programs, 0, queue
         self.arrays: dict[int, Array] = {}
         self.results: list[Array] = []
 

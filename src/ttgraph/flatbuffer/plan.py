@@ -27,8 +27,8 @@ from ttl.semantics.dtypes import Array
 from .array_steps import COPIES, VIEWS, make_array_step, make_filled_step, make_view_step
 from .program import ControlStep, FreeStep, GenericStep, Program, Step, TensorDescription
 
-RECORDER = 0  # the slot of the recorder that a run passes to its kernels
-MOST_KEPT_BYTES = 1 << 28  # of values computed when the program is bound
+LAUNCH = 0  # the slot of what the run gives to its kernels
+MOST_KEPT_BYTES = 1 << 28  # of what is computed when the program is bound
 
 Function = Callable[..., Any]
 # Functions of arrays for steps that only the embedded ttnn can compute, and for kernels.
@@ -54,10 +54,10 @@ class Plan:
     steps: tuple[Bound, ...]
     constants: tuple[object, ...]
 
-    def run(self, arrays: Sequence[Array], recorder: object = None) -> list[Array]:
-        """Return fresh arrays, for arrays in the storage types of the inputs."""
+    def run(self, arrays: Sequence[Array], launch: object = None) -> list[Array]:
+        """Arrays that nobody else has, for arrays in the storage types of the inputs."""
         slots = list(self.constants)
-        slots[RECORDER] = recorder
+        slots[LAUNCH] = launch
         for slot, array in zip(self.inputs, arrays, strict=True):
             slots[slot] = read_only(array)
         with np.errstate(all="ignore"):  # infinities and NaNs, as on the chip
@@ -117,7 +117,7 @@ def bind(
 class _Binding:
     def __init__(self, program: Program, of_tensors: OfTensors):
         self.program, self.of_tensors = program, of_tensors
-        self.shapes: list[tuple[int, ...]] = [()]  # of each slot; the first is that of RECORDER
+        self.shapes: list[tuple[int, ...]] = [()]  # of each slot; the first is that of LAUNCH
         self.steps: list[Bound] = []
         self.constants: dict[int, Array] = {}
         self.inputs = tuple(self._slot(each.shape) for each in program.described(program.inputs))
@@ -159,7 +159,7 @@ class _Binding:
             for each, it in zip(inputs, given, strict=True)
         ]
         launched = self._slot(())
-        self.steps.append(Bound(function, (RECORDER, *slots), launched))
+        self.steps.append(Bound(function, (LAUNCH, *slots), launched))
         for place, tensor in enumerate(outputs):
             shape = self.program.tensors[tensor].shape
             self.now[tensor] = self._add(itemgetter(place), [launched], shape)
@@ -269,10 +269,10 @@ def _hashable(attributes: Mapping[str, object]) -> Hashable:
 
 def _drop_unused(binding: _Binding, outputs: tuple[tuple[int, np.dtype[np.generic]], ...]) -> Plan:
     """rule LIFE"""
-    used = {slot for slot, _ in outputs} | {RECORDER}
+    used = {slot for slot, _ in outputs} | {LAUNCH}
     steps: list[Bound] = []
     for step in reversed(binding.steps):
-        if step.output not in used and RECORDER not in step.inputs:
+        if step.output not in used and LAUNCH not in step.inputs:
             continue
         last_uses = tuple(sorted({*step.inputs, step.output} - used - binding.constants.keys()))
         used.update(step.inputs)

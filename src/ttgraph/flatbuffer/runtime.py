@@ -31,6 +31,7 @@ from ttl.ttnn.operations.run import unrestricted
 from ttl.ttnn.tensor import Tensor
 
 from .kernels import read_operations, target_of
+from .launching import Launching, launching
 from .plan import Plan, bind
 from .program import (
     ControlStep,
@@ -45,7 +46,8 @@ from .program import (
 from .reader import Malformed, read_binary
 from .schema import VERSION
 
-# The memory of the smallest chip, or of this machine.
+Launch = Callable[[CompiledOperation, Sequence[Tensor]], None]
+# The memory of the smallest chip, or all that this machine has.
 CHIP_BYTES = of_all_chips("dram_bytes", min)
 
 
@@ -63,7 +65,8 @@ class Runtime:
         memory_bytes: int | None = None,
         name: str = "the flatbuffer",
     ):
-        self._cache_dir = cache_dir or Config.current().cache_dir
+        config = Config.current()
+        self._cache_dir = cache_dir or config.cache_dir
         limit = memory_bytes or min(CHIP_BYTES, _machine_bytes())
         try:
             self.programs, self._kernels, self._target = _load(bytes(memoryview(binary)), limit)
@@ -76,7 +79,7 @@ class Runtime:
         if self._kernels:  # compiled into the cache
             from ttl.driver.cache import keep_bounded
 
-            keep_bounded(Config.current())
+            keep_bounded(config)
 
     def with_program(self, program: Program) -> Runtime:
         """Copy this runtime with another program, which has no kernels and calls no other."""
@@ -104,11 +107,19 @@ class Runtime:
         the flatbuffer, bfloat16 from ml_dtypes; booleans are bfloat16, 0 or 1, and 64 bits have
         become 32. Raises UsageError if inputs do not fit, KernelFault from kernels.
         """
+        return self.run_with(launching(), inputs, program, recorder)
+
+    def run_with(
+        self, how: Launching, inputs: Sequence[object], program: int = 0,
+        recorder: Recorder | None = None,
+    ) -> list[np.ndarray]:  # fmt: skip
+        """The same as run(), with given options."""
+        launch = partial(how.launch, cache_dir=self._cache_dir, recorder=recorder)
         if program not in range(len(self.programs)):
             raise _wrong_input(f"there are {len(self.programs)} programs, and not one {program}")
         try:
-            return self._run(program, inputs, recorder)
-        except RuleBroken as broken:  # by an operation's elements
+            return self._plan(program).run(_inputs(self.programs[program], inputs), launch)
+        except RuleBroken as broken:  # by the elements of an operation
             raise refused(broken) from None
         except MemoryError:
             name = self.programs[program].name
@@ -136,11 +147,6 @@ class Runtime:
             own = [tensor.storage for tensor in tensors[: len(operation.operands)]]
             yield operation, record(operation, own, cache_dir=self._cache_dir)
 
-    def _run(
-        self, program: int, inputs: Sequence[object], recorder: Recorder | None
-    ) -> list[np.ndarray]:
-        return self._plan(program).run(_inputs(self.programs[program], inputs), recorder)
-
     def _plan(self, program: int) -> Plan:
         if program not in self._plans:
             self._plans[program] = self._bind(program)
@@ -162,10 +168,10 @@ class Runtime:
         given = self.programs[program].described(step.inputs)
         wanted = self.programs[program].described(step.outputs)
 
-        def run(recorder: Recorder | None, *arrays: Array) -> list[Array]:
+        def run(launch: Launch, *arrays: Array) -> list[Array]:
             pairs = zip(arrays, given, strict=True)
             values = [array.astype(each.dtype.storage, copy=False) for array, each in pairs]
-            found = self._control(step, values, recorder)
+            found = self._control(step, values, launch)
             return [
                 array.astype(each.dtype.carrier, copy=False)
                 for array, each in zip(found, wanted, strict=True)
@@ -173,17 +179,15 @@ class Runtime:
 
         return run
 
-    def _control(
-        self, step: ControlStep, values: list[Array], recorder: Recorder | None
-    ) -> list[Array]:
+    def _control(self, step: ControlStep, values: list[Array], launch: Launch) -> list[Array]:
         if not step.is_loop:
             index, last = int(values[0]), len(step.programs) - 1
             chosen = step.programs[index if 0 <= index <= last else last]
-            return self._plan(chosen).run(values[1:], recorder)
+            return self._plan(chosen).run(values[1:], launch)
         condition, body = (self._plan(each) for each in step.programs)
         count = len(step.outputs)
-        while condition.run(values, recorder)[0]:
-            values = [*body.run(values, recorder), *values[count:]]
+        while condition.run(values, launch)[0]:
+            values = [*body.run(values, launch), *values[count:]]
         return values[:count]
 
     def _make_kernels(
@@ -193,42 +197,28 @@ class Runtime:
         described = self.programs[program].described(step.tensors)
         device = Device(0, self._target)
 
-        def run(recorder: Recorder | None, *arrays: Array) -> list[Array]:
-            made: dict[int, Tensor] = {}  # an array given twice is one tensor
+        def run(launch: Launch, *arrays: Array) -> list[Array]:
+            made: dict[int, Tensor] = {}  # one that is given twice is one tensor
             for number, array, each in zip(step.tensors, arrays, described, strict=True):
                 if number not in made:
                     made[number] = _make_tensor(array, each, device)
             tensors = [made[number] for number in step.tensors]
-            self._launch(operations, tensors, recorder)
+            for operation in operations:
+                launch(operation, tensors[: len(operation.operands)])  # scratch is the executor's
             return [_elements(tensor) for tensor in tensors]
 
         return run
 
-    def _launch(
-        self, operations: list[CompiledOperation], tensors: list[Tensor], recorder: Recorder | None
-    ) -> None:
-        from ttl.driver import PROCESS_DRIVER
-        from ttl.host import launch
 
-        storages = [tensor.storage for tensor in tensors]
-        for operation in operations:
-            own = storages[: len(operation.operands)]  # scratch memory is the executor's
-            config = Config.current()
-            with PROCESS_DRIVER.remarks.of_a_run(config) as report:
-                launch(
-                    operation, own, cache_dir=self._cache_dir, recorder=recorder, report=report,
-                    isolate=config.isolate, memory_bytes=config.isolate_memory,
-                )  # fmt: skip
-
-
-def run_traced(runtime: Runtime, inputs: Sequence[object], config: Config) -> list[np.ndarray]:
-    """Run the first program and return its outputs. With TTL_TRACE=FILE, write the kernels' trace
-    to the file, even if the run fails.
+def run_traced(
+    runtime: Runtime, inputs: Sequence[object], config: Config | None = None
+) -> list[np.ndarray]:
+    """The outputs of the first program. With TTL_TRACE=FILE what the kernels do goes to the file,
+    also of a run that fails.
     """
-    from ttl.driver import PROCESS_DRIVER
-
-    with PROCESS_DRIVER.runs.traces.recorded(config) as recorder:
-        return runtime.run(inputs, recorder=recorder)
+    how = launching(config)
+    with how.traces.recorded(how.config) as recorder:
+        return runtime.run_with(how, inputs, recorder=recorder)
 
 
 # Loading ------------------------------------------------------------------------------------------

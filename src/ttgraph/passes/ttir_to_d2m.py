@@ -307,7 +307,7 @@ def _calculate(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAVa
     def calculate(inner: Maker) -> None:
         operands = [acquire(inner, d2m.WaitOp, cb) for cb in cbs[:-1]]
         operands = [_repeat(plan, inner, n, block) for n, block in enumerate(operands)]
-        properties: dict[str, object] = {}
+        properties: dict[str, Attribute] = {}
         if plan.name in REDUCTIONS:
             type, one = tensor_of((1, 1), plan.dtype), FloatAttr(1.0, f32)
             operands.append(inner.new(d2m.FullOp, (), type, value=one))

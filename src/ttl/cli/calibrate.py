@@ -84,10 +84,11 @@ def _measured_lines(repeats: int) -> list[str]:
     from ttl.studio.calibration import PROGRAM
 
     from .device_run import LIMIT_SECONDS, device_run
+    from .process import program_driver
     from .program import run_program
 
     variables = {"TTL_BACKEND": "device", "TTL_DEVICE_TIMEOUT": str(LIMIT_SECONDS)}
-    with device_run(traces=True):
+    with device_run(program_driver(), traces=True):
         status = run_program(str(PROGRAM), [str(repeats)], variables)
         if status:
             raise SystemExit(status)

@@ -6,6 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from .process import program_driver
 from .program import add_program_arguments, program_variables
 from .uncomputed import run_partly_computed, why_nothing_is_computed
 
@@ -25,14 +26,11 @@ def run(options: argparse.Namespace) -> int:
     errors with --strict and -W error.
     """
     variables = {**program_variables(options), "TTL_CHECK": "1"}
-    return run_checked(options, variables)
+    return run_checked(options, variables, program_driver().checks)
 
 
-def run_checked(options: argparse.Namespace, variables: dict[str, str]) -> int:
-    """Run the program to its end and count its diagnostics."""
-    from ttl.driver import PROCESS_DRIVER
-
-    checks = PROCESS_DRIVER.checks
+def run_checked(options: argparse.Namespace, variables: dict[str, str], checks: Checks) -> int:
+    """Run the program to its end and count what was found."""
 
     def left_out() -> str:
         if checks.errors:

@@ -7,6 +7,7 @@ import sys
 from functools import partial
 from pathlib import Path
 
+from .process import program_driver
 from .program import add_program_arguments, program_variables
 from .uncomputed import run_partly_computed, why_nothing_is_computed
 
@@ -37,14 +38,9 @@ def run(options: argparse.Namespace) -> int:
         variables["TTL_SHOW_THREADS"] = "1"
     variables["TTL_COMPILE_TO"] = str(Path(options.output).resolve())
     left_out = partial(why_nothing_is_computed, options)
-    status = run_partly_computed(options, variables, left_out)
-    return status or _status_of_compilation(options.file)
-
-
-def _status_of_compilation(file: str) -> int:
-    from ttl.driver import PROCESS_DRIVER
-
-    if PROCESS_DRIVER.artifacts.count:
+    if status := run_partly_computed(options, variables, left_out):
+        return status
+    if program_driver().artifacts.count:
         return 0
-    print(f"ttl: {file} calls no operation; nothing was compiled", file=sys.stderr)
+    print(f"ttl: {options.file} calls no operation; nothing was compiled", file=sys.stderr)
     return 1

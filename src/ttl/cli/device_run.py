@@ -10,18 +10,21 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ttl.diagnostics import KernelFault, UsageError, codes
 
-LIMIT_SECONDS = 60  # time limit of a launch
+if TYPE_CHECKING:
+    from ttl.driver import Driver
+
+LIMIT_SECONDS = 60  # of a launch
 
 
 @contextmanager
-def device_run(traces: bool) -> Iterator[None]:
-    """Set up a run on a device; raise UsageError before anything runs if something is missing."""
+def device_run(driver: Driver, traces: bool) -> Iterator[None]:
+    """UsageError, before anything runs, if something is missing."""
     from ttl.device.readiness import has_profiler, missing
     from ttl.device.watch import metal_settings
-    from ttl.driver import PROCESS_DRIVER
 
     if (broken := missing()) is not None:
         raise UsageError(broken.at(None))
@@ -40,7 +43,7 @@ def device_run(traces: bool) -> Iterator[None]:
         raise fault.with_note(f"the logs of tt-metal are in {logs}") from fault.__cause__
     finally:
         if not hangs:
-            PROCESS_DRIVER.device.show_rest()
+            driver.device.show_rest()
             shutil.rmtree(logs, ignore_errors=True)
 
 

@@ -6,14 +6,18 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import codes, reading, usage_error, writing
 
 from .above import above
+from .process import program_driver
 from .program import add_program_arguments, natural, program_variables, read_define
 from .uncomputed import Ended, run_uncomputed, show_output, tell_end
 from .what_if import with_block_changes
+
+if TYPE_CHECKING:
+    from ttl.driver.running import Runs
 
 TRIALS = 6
 GRAPH_SUFFIX = ".ttnn"
@@ -60,15 +64,14 @@ def run(options: argparse.Namespace) -> int:
     _refuse_unused(options, is_graph)
     if is_graph:
         return int(above("graph_files").report_graph(options))
-    from ttl.driver import PROCESS_DRIVER
-
     costs = None if options.costs is None else costs_of(options.costs)
-    PROCESS_DRIVER.runs.recorded.clear()
+    runs = program_driver().runs
+    runs.recorded.clear()
     variables = {**program_variables(options), "TTL_ESTIMATE": "1"}
     options.defines = dict(options.defines)
     if options.trials is None:
         options.trials = 0 if options.json else TRIALS
-    return _report(options, variables, costs, run_uncomputed(options, variables))
+    return _report(options, variables, costs, runs, run_uncomputed(options, variables))
 
 
 def _refuse_unused(options: argparse.Namespace, is_graph: bool) -> None:
@@ -83,13 +86,12 @@ def _refuse_unused(options: argparse.Namespace, is_graph: bool) -> None:
 
 
 def _report(
-    options: argparse.Namespace, variables: dict[str, str], costs: object, ended: Ended
+    options: argparse.Namespace, variables: dict[str, str], costs: Any, runs: Runs, ended: Ended
 ) -> int:
-    from ttl.driver import PROCESS_DRIVER
     from ttl.studio.estimate import estimate, estimate_text, estimate_values
     from ttl.target.costs import load_costs
 
-    recorded = list(PROCESS_DRIVER.runs.recorded.values())
+    recorded = list(runs.recorded.values())
     if not recorded:
         status = show_output(ended, options.json)
         print(f"ttl: {options.file} calls no operation; there is no estimate", file=sys.stderr)
@@ -102,7 +104,7 @@ def _report(
         found.append(estimate(each.compiled, each.recording, own, each.times))
     if options.timeline is not None:
         _write_timeline(options.timeline, recorded, costs)
-    found = with_block_changes(options, variables, costs, found)
+    found = with_block_changes(options, variables, costs, runs, found)
     if options.json:
         print(json.dumps([estimate_values(each) for each in found], indent=1))
     else:

@@ -11,10 +11,12 @@ from ttl.diagnostics import TTLError
 
 from .page_files import PageFile
 from .pages import add_page_arguments, check_page, deliver, observe
+from .process import program_driver
 from .program import add_program_arguments, program_variables
 from .uncomputed import run_uncomputed, show_output, tell_end
 
 if TYPE_CHECKING:
+    from ttl.driver import Driver
     from ttl.language.operation import Program
     from ttl.studio.view import Shown
 
@@ -40,12 +42,13 @@ def run(options: argparse.Namespace) -> int:
     """
     options.compile_only = True
     variables = {**program_variables(options), "TTL_VIEW": "1"}
+    driver = program_driver()
     if options.tree:
-        return _print_trees(options, variables)
+        return _print_trees(options, variables, driver)
     page = check_page(options, "lower")
     made: list[Shown] = []
     try:
-        with observe(None, made.append, options.file):
+        with observe(driver, None, made.append, options.file):
             ended = run_uncomputed(options, variables)
     except TTLError:
         if made and made[0].operations:
@@ -68,8 +71,7 @@ def _deliver(shown: Shown, options: argparse.Namespace, page: PageFile | None) -
 # Trees --------------------------------------------------------------------------------------------
 
 
-def _print_trees(options: argparse.Namespace, variables: dict[str, str]) -> int:
-    from ttl import driver
+def _print_trees(options: argparse.Namespace, variables: dict[str, str], driver: Driver) -> int:
     from ttl.driver.views import Views
 
     texts: dict[str, None] = {}
@@ -78,7 +80,7 @@ def _print_trees(options: argparse.Namespace, variables: dict[str, str]) -> int:
         def see(self, program: Program, *_: object) -> None:
             texts.update(dict.fromkeys(_trees(program)))
 
-    driver.PROCESS_DRIVER.views = Trees()
+    driver.views = Trees()
     try:
         ended = run_uncomputed(options, variables)
     finally:

@@ -19,6 +19,8 @@ from ttl.language.engine import LAUNCH_HOOK
 from .page_files import PageFile, default_page, page_file
 
 if TYPE_CHECKING:
+    from ttl.driver import Driver
+    from ttl.driver.views import Views
     from ttl.studio.view import Shown
 
 LARGEST_PORT = 65535
@@ -60,17 +62,18 @@ def check_page(options: argparse.Namespace, verb: str) -> PageFile | None:
 
 
 @contextmanager
-def observe(events: Path | None, made: Callable[[Shown], None], file: str) -> Iterator[None]:
-    """Record the run of the program in `file`; pass it to `made` at the end, even if it fails."""
-    from ttl import driver
-    from ttl.driver.remarks import SHOWN
+def observe(
+    driver: Driver, events: Path | None, made: Callable[[Shown], None], file: str
+) -> Iterator[None]:
+    """Keeps what the program in `file` does, and hands it over at its end, also if it fails."""
     from ttl.driver.views import Views
 
-    views = driver.PROCESS_DRIVER.views = Views()
-    command = shlex.join(["ttl", *sys.argv[1:]])  # the program gets other arguments
+    views = driver.views = Views()
+    command = shlex.join(["ttl", *sys.argv[1:]])  # the program gets others
     shown: list[Diagnostic] = []
     tunings: list[object] = []
-    token = SHOWN.set(shown)
+    remarks = driver.remarks
+    before, remarks.shown = remarks.shown, shown
     try:
         with _collect_tunings(tunings):
             yield
@@ -78,8 +81,8 @@ def observe(events: Path | None, made: Callable[[Shown], None], file: str) -> It
         shown += error.diagnostics
         raise
     finally:
-        SHOWN.reset(token)
-        about = _make_shown(file, command, events, [*views.found, *shown])
+        remarks.shown = before
+        about = _shown(file, command, events, views, [*views.found, *shown])
         about.tuning = _tuning_section(tunings)
         made(about)
 
@@ -110,11 +113,11 @@ def _tuning_section(tunings: list[Any]) -> str:
     return html_section(tunings)
 
 
-def _make_shown(file: str, command: str, events: Path | None, found: list[Diagnostic]) -> Shown:
-    from ttl.driver import PROCESS_DRIVER
+def _shown(
+    file: str, command: str, events: Path | None, views: Views, found: list[Diagnostic]
+) -> Shown:
     from ttl.studio.view import Shown, read_timed_events
 
-    views = PROCESS_DRIVER.views
     return Shown(
         title=Path(file).name,
         made_by=command,

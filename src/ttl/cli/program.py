@@ -15,7 +15,7 @@ from pathlib import Path
 from types import CodeType, ModuleType
 from typing import Any
 
-from ttl.config import Config, process_variables
+from ttl.config import Config, process_config, process_variables
 from ttl.diagnostics import TTLError, WarningOptions, codes, reading, usage_error
 from ttl.diagnostics.frames import user_traceback
 from ttl.loading import settle
@@ -203,7 +203,12 @@ def execute_program(
     sys.modules["__main__"] = main
     code = _compile(file, source, defines)
     try:
-        with process_variables(variables), _ttnn_of_backend(), recorded_calls(), _await_threads():
+        with (
+            process_config(variables) as config,
+            _ttnn_of_backend(config),
+            recorded_calls(),
+            _await_threads(),
+        ):
             exec(code, main.__dict__)
     except (TTLError, SystemExit, KeyboardInterrupt):
         raise
@@ -298,11 +303,11 @@ def _find_assigned(statement: ast.stmt) -> set[str]:
 
 
 @contextmanager
-def _ttnn_of_backend() -> Iterator[None]:
-    """Make `import ttnn` give the embedded one: tensors of a real one need a device."""
+def _ttnn_of_backend(config: Config) -> Iterator[None]:
+    """`import ttnn` gives the embedded one, real or not: tensors of the real one need a device."""
     from _pyttlang_ttnn_finder import FirstFinder
 
-    if Config.current().backend == "device":
+    if config.backend == "device":
         yield
         return
     sys.meta_path.insert(0, FirstFinder)

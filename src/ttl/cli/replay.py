@@ -10,9 +10,8 @@ import numpy as np
 
 from ttl import ttnn
 from ttl.artifact import CompiledOperation, Memory, Operand, check_includes, read_folder
-from ttl.config import Config, process_variables
+from ttl.config import process_config
 from ttl.diagnostics import codes, usage_error
-from ttl.driver import PROCESS_DRIVER
 from ttl.host import CallCounts, counts_table, launch
 from ttl.semantics.dtypes import DTYPES, Array
 
@@ -24,6 +23,7 @@ from .arrays import (
     read_archive,
     write_results,
 )
+from .process import program_driver
 from .program import add_isolate_argument, add_warning_arguments, warning_variables
 
 LAYOUTS = {layout.name: layout for layout in (ttnn.TILE_LAYOUT, ttnn.ROW_MAJOR_LAYOUT)}
@@ -62,14 +62,15 @@ def run(options: argparse.Namespace) -> int:
         raise usage_error(codes.NOT_AN_ARTIFACT, message) from None
     counts = CallCounts() if options.counts else None
     storages = [tensor.storage for tensor in tensors]
-    with process_variables(warning_variables(options)):
-        config = Config.current()
-        with PROCESS_DRIVER.remarks.of_a_run(config) as report:
-            launch(
-                compiled, storages, cache_dir=config.cache_dir, counts=counts, report=report,
-                isolate=config.isolate, memory_bytes=config.isolate_memory,
-                rounds_like_chip=config.rounding == "chip",
-            )  # fmt: skip
+    with (
+        process_config(warning_variables(options)) as config,
+        program_driver().remarks.of_a_run(config) as report,
+    ):
+        launch(
+            compiled, storages, cache_dir=config.cache_dir, counts=counts, report=report,
+            isolate=config.isolate, memory_bytes=config.isolate_memory,
+            rounds_like_chip=config.rounding == "chip",
+        )  # fmt: skip
     results = [
         Result(operand.name, operand.name, ttnn.to_numpy(tensor), tensor.dtype)
         for operand, tensor in zip(compiled.operands, tensors, strict=True)

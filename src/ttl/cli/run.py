@@ -7,6 +7,7 @@ import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ttl import __version__
 from ttl.config import BACKENDS, ROUNDINGS, SCHEDULERS, is_positive
@@ -15,6 +16,7 @@ from ttl.trace import CATEGORIES
 
 from .check import run_checked
 from .device_run import LIMIT_SECONDS, device_run
+from .process import program_driver
 from .program import (
     add_isolate_argument,
     add_program_arguments,
@@ -24,6 +26,9 @@ from .program import (
     run_program,
 )
 from .traces import empty_trace, finish_trace
+
+if TYPE_CHECKING:
+    from ttl.driver import Driver
 
 TRACE_FILE = "trace.jsonl"
 ALL = "all"
@@ -229,33 +234,33 @@ def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace
 def run(options: argparse.Namespace) -> int:
     variables = run_variables(options)
     on_device = options.backend == "device"
+    driver = program_driver()
     if options.times:
-        from ttl.driver import PROCESS_DRIVER
-
-        PROCESS_DRIVER.runs.recorded_calls.clear()  # a process may run several programs
+        driver.runs.recorded_calls.clear()  # a process may run several programs
     try:
         with (
-            _view(options, variables) if options.view else nullcontext(),
-            device_run(options.trace is not None) if on_device else nullcontext(),
+            _viewed(driver, options, variables) if options.view else nullcontext(),
+            device_run(driver, options.trace is not None) if on_device else nullcontext(),
         ):
             if options.check:
-                return run_checked(options, variables)
+                return run_checked(options, variables, driver.checks)
             return run_program(options.file, options.arguments, variables)
     except KernelFault as fault:
         raise (fault if options.seed is None else _add_repeat(fault, options)) from fault.__cause__
     finally:
         if options.trace is not None:
-            finish_trace(options.trace, options.file, options.times)
+            finish_trace(options.trace, options.file, driver.runs if options.times else None)
         if options.counts:
-            from ttl.driver import PROCESS_DRIVER
             from ttl.host import counts_table
 
-            print(counts_table(PROCESS_DRIVER.executor.counts))
+            print(counts_table(driver.executor.counts))
 
 
 @contextmanager
-def _view(options: argparse.Namespace, variables: dict[str, str]) -> Iterator[None]:
-    """Make the page of --view, even if the run fails; keep the trace only with --trace."""
+def _viewed(
+    driver: Driver, options: argparse.Namespace, variables: dict[str, str]
+) -> Iterator[None]:
+    """The page is of a run that fails, too. Without --trace its trace is not kept."""
     from .page_files import page_file
     from .pages import observe, temporary_trace, write_page
 
@@ -264,7 +269,7 @@ def _view(options: argparse.Namespace, variables: dict[str, str]) -> Iterator[No
     kept = None if options.trace is None else nullcontext(Path(variables["TTL_TRACE"]))
     with kept or temporary_trace() as trace:
         variables |= {"TTL_VIEW": "1", "TTL_TRACE": str(trace)}
-        with observe(trace, lambda shown: write_page(shown, page), options.file):
+        with observe(driver, trace, lambda shown: write_page(shown, page), options.file):
             yield
 
 

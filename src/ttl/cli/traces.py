@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ttl.diagnostics import codes, reading, usage_error, writing
+
+if TYPE_CHECKING:
+    from ttl.driver.running import Runs
 
 T = TypeVar("T")
 
@@ -21,25 +24,23 @@ def read_with(read: Callable[[Path], T], file: str, how_to_write: str) -> T:
         raise usage_error(codes.WRONG_FILE, f"{file}: {error}", help_text) from None
 
 
-def finish_trace(trace: str, program: str, has_times: bool) -> None:
-    """Finish a trace after the run: add estimated times, or convert ticks for Perfetto."""
+def finish_trace(trace: str, program: str, timed: Runs | None) -> None:
+    """After the run: times estimated from recorded calls, or what Perfetto shows of ticks."""
     from ttl.trace.stamped import finish_perfetto
 
-    if has_times:
-        _give_times(Path(trace))
+    if timed is not None:
+        _give_times(Path(trace), timed)
     else:
         finish_perfetto(Path(trace), program)
 
 
-def _give_times(file: Path) -> None:
-    from ttl.driver import PROCESS_DRIVER
+def _give_times(file: Path, runs: Runs) -> None:
     from ttl.studio.estimate import Timeline, timeline
     from ttl.studio.estimate.stamps import add_times, more_events
     from ttl.target.costs import load_costs
     from ttl.trace.reader import read_trace
     from ttl.trace.stamped import write_stamped
 
-    runs = PROCESS_DRIVER.runs
     made: dict[object, Timeline] = {}
     for compiled, each in runs.recorded.items():
         made[compiled] = timeline(compiled, each.recording, load_costs(compiled.target))

@@ -11,11 +11,11 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout
 from dataclasses import dataclass, field, replace
 from itertools import count
 from types import SimpleNamespace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ttl.config import process_variables
+from ttl.config import Config, process_variables
 from ttl.language.engine import LAUNCH_HOOK
 from ttl.studio.tuning.keys import call_key
 from ttl.studio.tuning.outcome import Outcome, Values
@@ -23,7 +23,11 @@ from ttl.studio.tuning.sketch import Rehearsal, Sketch
 from ttl.studio.tuning.trial import Trial, find_outcome, find_real_tensors, times_of
 from ttl.target.costs import Case
 
+from .process import program_driver
 from .program import run_to_its_end
+
+if TYPE_CHECKING:
+    from ttl.driver.running import Runs
 
 SEED = 22
 
@@ -35,32 +39,33 @@ def try_program(
     """Return the total time of a program's operations with these values of its constants."""
     options = argparse.Namespace(file=file, arguments=arguments, defines=defines)
 
+    runs = program_driver().runs
+
     def run() -> Outcome:
-        best, typical, worst = _times(options, variables, costs)
-        results = _results(options, variables) if checks else []
+        best, typical, worst = _times(options, variables, costs, runs)
+        results = _results(options, variables, runs) if checks else []
         return Outcome(best, typical, worst, results=results)
 
     with process_variables(variables):
         return _values(find_outcome(run))
 
 
-def _times(options: argparse.Namespace, variables: dict[str, str], costs: object) -> list[float]:
-    from ttl.driver import PROCESS_DRIVER
-
-    PROCESS_DRIVER.runs.recorded.clear()
+def _times(
+    options: argparse.Namespace, variables: dict[str, str], costs: object, runs: Runs
+) -> list[float]:
+    runs.recorded.clear()
     status, shown = _run(options, {**variables, "TTL_ESTIMATE": "1"})
-    recorded = list(PROCESS_DRIVER.runs.recorded.values())
+    recorded = list(runs.recorded.values())
     if not recorded:
         raise ProgramFailed(_last_line(shown) if status else "it calls no operation")
     calls = [(times_of(each, costs), each.times) for each in recorded]
     return [sum(times[case] * number for times, number in calls) for case in Case]
 
 
-def _results(options: argparse.Namespace, variables: dict[str, str]) -> list[Sketch]:
-    from ttl.driver import PROCESS_DRIVER
-
+def _results(
+    options: argparse.Namespace, variables: dict[str, str], runs: Runs
+) -> list[Sketch]:
     rehearsal = Rehearsal(fills=False)
-    runs = PROCESS_DRIVER.runs
     before, runs.around = runs.around, rehearsal.around
     try:
         status, shown = _run(options, {**variables, "TTL_BACKEND": "host", "TTL_ESTIMATE": ""})
@@ -146,7 +151,7 @@ class _OneTrial:
 
     def tune(self, tuned: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
         configs = tuned.tuned.configs
-        key = tuned.tuned, call_key(tuned, args, kwargs)
+        key = tuned.tuned, call_key(tuned, args, kwargs, Config.current().target)
         if key not in self.seen:
             if len(self.seen) == self.call and tuned.name == self.operation:
                 trial = Trial(tuned, configs[self.config], args, kwargs, self.costs)

@@ -11,8 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from ttl.config import Config as Options
-from ttl.config import chosen_variables, process_variables
+from ttl.config import chosen_variables, process_config
 from ttl.diagnostics import TTLError, codes, reading, render_all, usage_error, writing
 from ttl.language import Config
 from ttl.language.autotuned import TOLERANCE
@@ -83,8 +82,8 @@ def run(options: argparse.Namespace) -> int:
     own = (CACHE, OLD_CACHE)  # a folder on this machine
     variables = {n: text for n, text in chosen_variables().items() if n not in own}
     variables |= chip_variables(options)
-    with process_variables(variables):
-        check_chip(options, costs, Options.current().chip)
+    with process_config(variables) as config:
+        check_chip(options, costs, config.chip)
     with runner(options) as run_jobs:
         if options.choices:
             tunings = [_tune_program(options, variables, costs, run_jobs)]
@@ -138,20 +137,19 @@ def _tune_program(
         ran.append(len(jobs))
         return run_jobs(jobs) if options.scheduler else _first_alone(run_jobs, jobs)
 
-    with process_variables(variables):
-        files, common = _files(options), surroundings(costs)
+    with process_config(variables) as now:
+        files, common = _files(options), surroundings(costs, now)
         tasks = [
             _program_task(options, variables, costs, config, files, common) for config in configs
         ]
-        values = sweep(tasks, counted, store(), "tuning", options.fresh)
-        chip = Options.current().chip
+        values = sweep(tasks, counted, store(now), "tuning", options.fresh)
     outcomes = [Outcome.of_values(each) for each in values]
     if not options.no_check:
         outcomes = reject_wrong_results(outcomes, TOLERANCE)
     tried = tuple(zip(configs, map(drop_results, outcomes), strict=True))
     seconds = time.perf_counter() - start
     name = Path(options.file).name
-    return Tuning(name, "", tried, seconds, len(configs) - sum(ran), chip)
+    return Tuning(name, "", tried, seconds, len(configs) - sum(ran), now.chip)
 
 
 def _first_alone(run_jobs: Runner[Job], jobs: Sequence[Job]) -> Iterator[tuple[int, Values]]:

@@ -7,11 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ttl.config import Config
 from ttl.diagnostics import codes, usage_error
 
 from .above import above
 from .page_files import PageFile
 from .pages import add_page_arguments, check_page, deliver, observe, temporary_trace
+from .process import program_driver
 from .program import add_program_arguments, program_variables, run_to_its_end
 from .traces import read_with
 
@@ -68,11 +70,12 @@ def _maker(file: Path, options: argparse.Namespace) -> Callable[[], Shown]:
     from .view_inputs import check_source, read_shown_bundle, read_shown_trace
 
     check_source(options.source)
+    config = Config.from_environment() if options.run else None
     if file.is_dir() or file.name == "manifest.json":
         folder = file if file.is_dir() else file.parent
-        return lambda: read_shown_bundle(folder, options.source, options.run)
+        return lambda: read_shown_bundle(folder, options.source, config)
     if file.suffix == ".ttnn":
-        return lambda: above("graph_files").shown_flatbuffer(file, options.run)
+        return lambda: above("graph_files").shown_flatbuffer(file, config)
     if file.suffix in TRACES or file.exists():
         how = "ttl run --trace FILE PROGRAM"
         return lambda: read_with(
@@ -85,8 +88,9 @@ def _maker(file: Path, options: argparse.Namespace) -> Callable[[], Shown]:
 
 def _program(options: argparse.Namespace, page: PageFile | None) -> int:
     made: list[Shown] = []
+    driver = program_driver()
     try:
-        with temporary_trace() as trace, observe(trace, made.append, options.file):
+        with temporary_trace() as trace, observe(driver, trace, made.append, options.file):
             variables = {**program_variables(options), "TTL_VIEW": "1", "TTL_TRACE": str(trace)}
             return run_to_its_end(options, variables)
     finally:  # also if the program fails

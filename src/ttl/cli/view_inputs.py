@@ -8,7 +8,7 @@ from pathlib import Path
 from ttl.artifact import CompiledOperation, check_includes, read_folder
 from ttl.config import Config
 from ttl.diagnostics import reading
-from ttl.driver import PROCESS_DRIVER
+from ttl.driver.traces import Traces
 from ttl.studio.view import Events, Shown, read_events, read_timed_events
 from ttl.studio.view.page import ShownOperation
 
@@ -29,27 +29,29 @@ def read_shown_trace(file: Path, source: str | None) -> Shown:
     return Shown(file.name, f"ttl view {file}", events=events, source=source)
 
 
-def read_shown_bundle(folder: Path, source: str | None, runs: bool) -> Shown:
+def read_shown_bundle(folder: Path, source: str | None, config: Config | None) -> Shown:
+    """With options the operation is run."""
     compiled = read_folder(folder)
     operation = ShownOperation(compiled.name, compiled=compiled)
     operation.missing = "this is a compiled operation: add --run to run it"
     shown = Shown(folder.name, f"ttl view {folder}", [operation], calls=[0], source=source)
-    if runs:
+    if config is not None:
         check_includes(compiled)
-        shown.events = _run_bundle(compiled, operation)
+        shown.events = _run_bundle(compiled, operation, config)
     return shown
 
 
-def _run_bundle(compiled: CompiledOperation, operation: ShownOperation) -> Events:
+def _run_bundle(
+    compiled: CompiledOperation, operation: ShownOperation, config: Config
+) -> Events:
     from ttl.host import launch, record
     from ttl.trace import EventKind
 
     from .replay import tensors_for
 
-    config = Config.current()
     storages = [tensor.storage for tensor in tensors_for(compiled, {}, 0)]
     with temporary_trace() as trace:
-        with PROCESS_DRIVER.runs.traces.recorded(replace(config, trace=str(trace))) as recorder:
+        with Traces().recorded(replace(config, trace=str(trace))) as recorder:
             assert recorder is not None
             recorder.record(EventKind.OPERATION_START, (), "", compiled.name)
             launch(compiled, storages, cache_dir=config.cache_dir, recorder=recorder)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from ttl.diagnostics import TTLError
 from ttl.source import tree
@@ -18,6 +19,9 @@ from ttl.studio.estimate import Change, Estimate, Model, most_valuable, wait_in_
 from ttl.studio.estimate.changes import LEAST_SAVED
 
 from .program import read_program, run_program
+
+if TYPE_CHECKING:
+    from ttl.driver.running import Runs
 
 SHAPES = ("make_dataflow_buffer_like", "make_tensor_backed_dfb")
 Values = dict[str, int]
@@ -70,9 +74,10 @@ def make_other_values(now: Values) -> Iterator[Values]:
 
 
 def with_block_changes(
-    options: argparse.Namespace, variables: dict[str, str], costs: object, found: list[Estimate]
-) -> list[Estimate]:
-    """Return the estimates with the time that other block sizes save among their changes.
+    options: argparse.Namespace, variables: dict[str, str], costs: object, runs: Runs,
+    found: list[Estimate],
+) -> list[Estimate]:  # fmt: skip
+    """The same estimates, with what other blocks would save among their changes.
 
     Only counts equal work: as many operations, as many bytes written.
     """
@@ -81,7 +86,7 @@ def with_block_changes(
     now = {name: given.get(name, value) for name, value in constants.items()}
     more: dict[str, list[Change]] = {}
     for values in islice(make_other_values(now), options.trials):
-        for model in _models(options, variables, costs, values):
+        for model in _models(options, variables, costs, runs, values):
             for known in found:
                 change = change_of(known, model, now, values)
                 if change is not None:
@@ -106,14 +111,13 @@ def change_of(known: Estimate, model: Model, now: Values, values: Values) -> Cha
 
 
 def _models(
-    options: argparse.Namespace, variables: dict[str, str], costs: object, values: Values
-) -> list[Model]:
-    """Make models of the operations that the program calls with these values; none if it fails."""
-    from ttl.driver import PROCESS_DRIVER
+    options: argparse.Namespace, variables: dict[str, str], costs: object, runs: Runs,
+    values: Values,
+) -> list[Model]:  # fmt: skip
+    """Of the operations that the program calls with these values; none where it fails."""
     from ttl.target.costs import load_costs
 
-    recorded = PROCESS_DRIVER.runs.recorded
-    recorded.clear()
+    runs.recorded.clear()
     defines = {**options.defines, **values}
     try:
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
@@ -122,5 +126,5 @@ def _models(
         pass
     return [
         Model(each.compiled, each.recording, costs or load_costs(each.compiled.target))
-        for each in list(recorded.values())
+        for each in list(runs.recorded.values())
     ]

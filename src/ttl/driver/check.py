@@ -21,7 +21,7 @@ from ttl.loading.forks import ForkLock
 from ttl.loading.recent import Recent
 from ttl.target import Target
 
-from .remarks import Remarks, judged, show
+from .remarks import Remarks, judged
 from .signature import CallSignature, kept_for
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ class Checks:
             checked.errors += errors
             for each in wanted:
                 remarks.is_new(each)  # the run that follows does not show it again
-        show(wanted, config)
+        remarks.show(wanted, config)
 
 
 # What no kernel may have, though the simulator, which runs Python, could run it.

@@ -32,7 +32,6 @@ from ttl.trace import CATEGORIES
 
 from .backend import choose_backend
 from .backends import Backend, Device, Executor, Runnable, Simulator
-from .captured import CAPTURED
 from .grids import check_on_chip, larger_grid_helps
 from .placing import host_note, placed
 from .remarks import Remarks
@@ -114,12 +113,13 @@ class Driver:
         sources: Path | None = None,
     ) -> None:
         """Run an operation; the C++ in `sources` takes the place of what is compiled."""
-        if (captured := CAPTURED.get()) is not None:
-            program, compiled = self._compiled(operation, args, kwargs, sources)
-            captured.append((compiled, list(program.tensors.values())))
+        config = Config.current()
+        if config.hand_over is not None:
+            program, compiled = self._compiled(operation, args, kwargs, config, sources)
+            config.hand_over(compiled, list(program.tensors.values()))
             self.checks.compiled(program)
             return
-        call = Call(self, operation, Config.current(), sources)
+        call = Call(self, operation, config, sources)
         if (trace := TRACE.get()) is not None:
             trace.append(partial(self.launch, operation, args, kwargs, sources))
         try:
@@ -142,19 +142,20 @@ class Driver:
     def compile(
         self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> CompiledOperation:
-        return self._compiled(operation, args, kwargs)[1]
+        return self._compiled(operation, args, kwargs, Config.current())[1]
 
     def _compiled(
         self,
         operation: Operation,
         args: tuple[object, ...],
         kwargs: dict[str, object],
+        config: Config,
         sources: Path | None = None,
     ) -> tuple[Program, CompiledOperation]:
         """Compile even if a command only checks: the caller needs the artifact."""
         from .bound import compiled_for
 
-        config = replace(Config.current(), compile_only=True, check=False)
+        config = replace(config, compile_only=True, check=False)
         return compiled_for(Call(self, operation, config, sources), args, kwargs)
 
     def backend_of(self, config: Config, has_sources: bool) -> Backend:

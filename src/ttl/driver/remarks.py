@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextvars import ContextVar
 
 from ttl.config import Config
 from ttl.diagnostics import (
@@ -55,17 +54,6 @@ def scalar_arguments(program: Program) -> list[Diagnostic]:
     return [note.at(definition_span(program.operation.function))]
 
 
-# Whoever wants what is shown finds it here.
-SHOWN: ContextVar[list[Diagnostic] | None] = ContextVar("shown", default=None)
-
-
-def show(found: Sequence[Diagnostic], config: Config) -> None:
-    if (kept := SHOWN.get()) is not None:
-        kept += found
-    if found:
-        show_text(render_all(found, config.json), sys.stderr)
-
-
 class Remarks:
     """The remarks that a process has made."""
 
@@ -73,6 +61,13 @@ class Remarks:
         self._warned: Recent[None] = Recent(MOST_REMEMBERED)
         self._noted: Recent[None] = Recent(MOST_REMEMBERED)
         self._knows_surroundings = False
+        self.shown: list[Diagnostic] | None = None  # all of them, for whoever wants them
+
+    def show(self, found: Sequence[Diagnostic], config: Config) -> None:
+        if self.shown is not None:
+            self.shown += found
+        if found:
+            show_text(render_all(found, config.json), sys.stderr)
 
     def is_new(self, found: Diagnostic) -> bool:
         """A warning is shown once for each line: an operation may be called a thousand times."""
@@ -82,7 +77,8 @@ class Remarks:
     def warn(self, found: Sequence[Diagnostic], config: Config, kind: type[TTLError]) -> None:
         """Show what is new; what the options make an error is raised, all of it at once."""
         wanted = judged(found, config)
-        show([each for each in wanted if not each.is_made_error and self.is_new(each)], config)
+        new = [each for each in wanted if not each.is_made_error and self.is_new(each)]
+        self.show(new, config)
         if errors := [each for each in wanted if each.is_made_error]:
             raise kind(*errors)
 
@@ -110,7 +106,7 @@ class Remarks:
     def note_once(self, found: Diagnostic | None, config: Config) -> None:
         """A note of which one in a process is enough."""
         if found is not None and self._noted.is_first(found.code.code, None):
-            show([found], config)
+            self.show([found], config)
 
     def supply(self, program: Program, config: Config) -> None:
         """Note once for each operation which releases and waits are supplied, or refuse them."""
@@ -167,7 +163,8 @@ class RunRemarks:
             self._remarks.warn(self._found, self._config, KernelFault)
             return
         kept = [each for each in judged(self._found, self._config) if not each.is_made_error]
-        show([each for each in kept if self._remarks.is_new(each)], self._config)
+        new = [each for each in kept if self._remarks.is_new(each)]
+        self._remarks.show(new, self._config)
 
     def _report(self, found: Diagnostic) -> None:
         if found.code is codes.ISOLATION_PARTIAL:

@@ -16,8 +16,6 @@ from ttl.ttnn.device import Device
 from ttl.ttnn.memory_config import DRAM_MEMORY_CONFIG, MemoryConfig
 from ttl.ttnn.tensor import Tensor
 
-from .captured import CAPTURED
-
 
 @dataclass(frozen=True, slots=True)
 class TensorSpec:
@@ -38,12 +36,12 @@ def compile_from_spec(
     device = Device(0, load(Config.current().target))
     tensors = [Tensor.described(each, device) for each in specs]
     captured: list[tuple[CompiledOperation, list[object]]] = []
-    token = CAPTURED.set(captured)
-    try:
-        with chosen_options(compile_only=True):
-            function(*tensors)
-    finally:
-        CAPTURED.reset(token)
+
+    def hand_over(compiled: CompiledOperation, used: list[object]) -> None:
+        captured.append((compiled, used))
+
+    with chosen_options(compile_only=True, hand_over=hand_over):
+        function(*tensors)
     name = getattr(function, "__name__", "the function")
     if len(captured) != 1:
         raise usage_error(
@@ -51,7 +49,7 @@ def compile_from_spec(
             f"{name} calls {len(captured)} operations, not one",
             "register a function for each operation",
         )
-    compiled, used = captured[0]
+    compiled, used = captured.pop()  # which the options of that call still hold
     if [id(tensor) for tensor in used] != [id(tensor) for tensor in tensors]:
         raise usage_error(
             codes.WRONG_ARGUMENT,

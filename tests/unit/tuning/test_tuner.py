@@ -15,7 +15,7 @@ import ttl.studio.tuning.trial
 import ttl.studio.tuning.tuner
 import tuned_operations
 from timed_operations import zeros
-from ttl.config import chosen_options
+from ttl.config import Config, chosen_options
 from ttl.language.autotuned import TunedOperation
 from ttl.studio.sweep import Store
 from ttl.studio.tuning import Outcome, Tuner, Tuning
@@ -29,7 +29,7 @@ from tuned_operations import captured, crossed, double, make_double
 @pytest.fixture(autouse=True)
 def own_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     folder = tmp_path / "store"
-    monkeypatch.setattr(ttl.studio.tuning.tuner, "store", lambda: Store(folder))
+    monkeypatch.setattr(ttl.studio.tuning.tuner, "store", lambda now: Store(folder))
     return folder
 
 
@@ -156,7 +156,7 @@ def test_the_key_of_a_trial_is_what_it_depends_on(monkeypatch: pytest.MonkeyPatc
     def key(operation: Any = double, values: Any = None, tensors: Any = (x, y), **more: Any) -> str:
         config = ttl.Config(**(values or {"block": 2}))
         trial = Trial(tuned([config], operation), config, tensors, {}, **more)
-        return trial_key(trial, surroundings(trial.costs))
+        return trial_key(trial, surroundings(trial.costs, Config.current()))
 
     known = key()
     assert known == key(tensors=(zeros(32, 256), zeros(32, 256))), "elements do not count"

@@ -21,8 +21,7 @@ from typing import Any
 from ttl.artifact import CompiledOperation, Kernel
 from ttl.config import Config, chosen_options
 from ttl.diagnostics import Diagnostic, TTLError, render_json
-from ttl.driver import PROCESS_DRIVER
-from ttl.driver.captured import CAPTURED
+from ttl.driver import Driver
 from ttl.language import Operation
 from ttl.source.read import read_module
 
@@ -47,13 +46,14 @@ def look(text: str, file: str, cpp_folder: Path, with_estimate: bool) -> Found:
         return found
     for line, of_line in states.items():
         _at(found, line)["blocks"] = of_line
+    driver = Driver()  # of this text: what was called before was of another
     operations, last = _operations(text, file), last_run(Config.current().cache_dir, file)
     with chosen_options(**last.chip):
         for operation in operations:
             if (call := last.calls.get(operation.__name__)) is not None:
-                _look_at_operation(operation, call, found, cpp_folder)
+                _look_at_operation(driver, operation, call, found, cpp_folder)
                 if with_estimate and not _has_errors(found):
-                    _add_estimate(operation, call, found)
+                    _estimate(driver, operation, call, found)
     return found
 
 
@@ -131,14 +131,16 @@ def _arguments(call: Found) -> Found:
     return {name: tensor_like(described, device) for name, described in call.items()}
 
 
-def _look_at_operation(operation: Operation, call: Found, found: Found, folder: Path) -> None:
-    """Check an operation like `ttl check --compile-only`, then add its C++ and threads."""
+def _look_at_operation(
+    driver: Driver, operation: Operation, call: Found, found: Found, folder: Path
+) -> None:
+    """What is wrong with it, as `ttl check --compile-only` finds it, then its C++ and threads."""
     shown = io.StringIO()
     arguments = _arguments(call)
     with redirect_stderr(shown), redirect_stdout(io.StringIO()):
         try:
             with chosen_options(check=True, compile_only=True, json=True):
-                operation(**arguments)
+                driver.launch(operation, (), arguments)
         except TTLError as error:
             found["diagnostics"] += [_value(each) for each in error.diagnostics]
     for line in shown.getvalue().splitlines():
@@ -146,28 +148,17 @@ def _look_at_operation(operation: Operation, call: Found, found: Found, folder: 
             found["diagnostics"].append(json.loads(line))
     with suppress(TTLError), redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()):
         _add_threads(operation, arguments, found)
-        for compiled in _compile(operation, arguments):
-            for kernel in compiled.kernels:
-                _add_kernel(compiled, kernel, found, folder)
+        compiled = driver.compile(operation, (), arguments)
+        for kernel in compiled.kernels:
+            _kernel(compiled, kernel, found, folder)
 
 
 def _has_errors(found: Found) -> bool:
     return any(each["severity"] == "error" for each in found["diagnostics"])
 
 
-def _compile(operation: Operation, arguments: Found) -> list[CompiledOperation]:
-    captured: list[tuple[CompiledOperation, list[object]]] = []
-    token = CAPTURED.set(captured)
-    try:
-        with chosen_options(compile_only=True):
-            operation(**arguments)
-    finally:
-        CAPTURED.reset(token)
-    return [compiled for compiled, _ in captured]
-
-
-def _add_kernel(compiled: CompiledOperation, kernel: Kernel, found: Found, folder: Path) -> None:
-    """Write a kernel's C++ to a file, and map program lines to its lines."""
+def _kernel(compiled: CompiledOperation, kernel: Kernel, found: Found, folder: Path) -> None:
+    """Its C++ as a file, and which of its lines each line of the program became."""
     file = folder / f"{compiled.name}-{kernel.name}.cpp"
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(kernel.cpp_source)
@@ -214,7 +205,7 @@ def _add_threads(operation: Operation, arguments: Found, found: Found) -> None:
                 _at(found, line)["threads"] = names or ["the body"]
 
 
-def _add_estimate(operation: Operation, call: Found, found: Found) -> None:
+def _estimate(driver: Driver, operation: Operation, call: Found, found: Found) -> None:
     from ttl.studio.estimate import estimate
     from ttl.target.costs import load_costs
 
@@ -223,9 +214,9 @@ def _add_estimate(operation: Operation, call: Found, found: Found) -> None:
         redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()),
         chosen_options(estimate=True),
     ):  # fmt: skip
-        PROCESS_DRIVER.runs.recorded.clear()
-        operation(**_arguments(call))
-        for each in PROCESS_DRIVER.runs.recorded.values():
+        driver.runs.recorded.clear()
+        driver.launch(operation, (), _arguments(call))
+        for each in driver.runs.recorded.values():
             costs = load_costs(each.compiled.target)
             for line in estimate(each.compiled, each.recording, costs, each.times).lines:
                 _at(found, line.line).setdefault("cycles", []).append(asdict(line))

@@ -42,17 +42,18 @@ def trial_key(trial: Trial, common: list[object]) -> str:
     return digest("call", values, specs, checks, *common)
 
 
-def surroundings(costs: object) -> list[object]:
-    """Return the values that all trials of a sweep share."""
-    now = Options.current()
+def surroundings(costs: object, now: Options) -> list[Any]:
+    """What all trials of a sweep have in common."""
     options = asdict(now)
     chosen = [repr(options[name]) for name in COUNTED]
     own = costs if costs is not None else load_costs(now.chip)
     return [version_of_pyttlang(), chosen, digest(own)]
 
 
-def call_key(tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
-    """Return the key of a call among the calls of this process, by the operation's `key`."""
+def call_key(
+    tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object], target: str
+) -> Any:
+    """What tells this call from others of the same process, by the key of the operation."""
     named = tuned.key_of(args, kwargs)
     tensors = find_tensors(tuple(named.values()), {})
     try:
@@ -60,7 +61,7 @@ def call_key(tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, 
     except NoKey:
         values = repr(named)
     specs = repr([spec_of(tensor) for tensor in tensors])
-    return tuple(named), values, specs, Options.current().target, _code_key(tuned)
+    return tuple(named), values, specs, target, _code_key(tuned)
 
 
 def _code_key(tuned: TunedOperation) -> str:

@@ -24,8 +24,8 @@ LEAST_LIMIT, TIMES_THE_FIRST = 60, 20  # CPU seconds of a trial in a fork
 FOLDER = "tuning"  # in the user's cache
 
 
-def store() -> Store:
-    return Store(Options.current().cache_dir / FOLDER)
+def store(now: Options) -> Store:
+    return Store(now.cache_dir / FOLDER)
 
 
 @dataclass(slots=True)
@@ -43,24 +43,26 @@ class Tuner:
     def tune(
         self, tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]
     ) -> Tuning:
-        """Tune a call; calls with one key are tuned once."""
-        key = tuned.tuned, call_key(tuned, args, kwargs)
-        return self._chosen.get(key, lambda: self._sweep(tuned, args, kwargs))
+        """What each configuration takes for this call; the calls of one key are tuned once."""
+        now = Options.current()
+        key = tuned.tuned, call_key(tuned, args, kwargs, now.target)
+        return self._chosen.get(key, lambda: self._sweep(tuned, args, kwargs, now))
 
     def _sweep(
-        self, tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]
-    ) -> Tuning:
+        self, tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object],
+        now: Options,
+    ) -> Tuning:  # fmt: skip
         start = time.perf_counter()
         configs = tuned.tuned.configs
         trials = [Trial(tuned, config, args, kwargs, self.costs) for config in configs]
-        common = surroundings(self.costs)
+        common = surroundings(self.costs, now)
         tasks = [Task(trial, trial_key(trial, common)) for trial in trials]
         ran: list[Trial] = []
         run = self._make_runner(ran, self.calls)
-        outcomes = run_sweep(tasks, run, f"tuning {tuned.name}", self.anew)
+        outcomes = swept(tasks, run, store(now), f"tuning {tuned.name}", self.anew)
         if tuned.tuned.checks_results:
-            if is_mixed(outcomes):  # known results are for other elements than new ones
-                self._repeat(tasks, outcomes, run, {id(each) for each in ran})
+            if is_mixed(outcomes):  # what is known is of other elements than what is new
+                self._again(tasks, outcomes, run, store(now), {id(each) for each in ran})
             outcomes = reject_wrong_results(outcomes, tuned.tuned.tolerance)
         self.calls += 1
         return Tuning(
@@ -69,16 +71,18 @@ class Tuner:
             tried=tuple(zip(configs, map(drop_results, outcomes), strict=True)),
             seconds=time.perf_counter() - start,
             from_disk=len(trials) - len(ran),
-            chip=Options.current().chip,
+            chip=now.chip,
             span=tuned.tuned.span,
         )
 
-    def _repeat(
-        self, tasks: list[Task[Trial]], outcomes: list[Outcome], run: Runner[Trial], new: set[int]
-    ) -> None:
-        """Repeat the trials that are not new, on the elements of this call."""
+    def _again(
+        self, tasks: list[Task[Trial]], outcomes: list[Outcome], run: Runner[Trial], known: Store,
+        new: set[int],
+    ) -> None:  # fmt: skip
+        """Tries those that are not new once more, on the elements of this call."""
         old = [number for number, task in enumerate(tasks) if id(task.item) not in new]
-        found = run_sweep([tasks[each] for each in old], run, "comparing results", anew=True)
+        again = [tasks[each] for each in old]
+        found = swept(again, run, known, "comparing results", anew=True)
         for number, outcome in zip(old, found, strict=True):
             outcomes[number] = outcome
 
@@ -97,10 +101,10 @@ class Tuner:
         return run
 
 
-def run_sweep(
-    tasks: Sequence[Task[Trial]], run: Runner[Trial], text: str, anew: bool
+def swept(
+    tasks: Sequence[Task[Trial]], run: Runner[Trial], known: Store, text: str, anew: bool
 ) -> list[Outcome]:
-    return [Outcome.of_values(each) for each in sweep(tasks, run, store(), text, anew)]
+    return [Outcome.of_values(each) for each in sweep(tasks, run, known, text, anew)]
 
 
 def run_here(trials: Sequence[Trial], jobs: int) -> Iterator[tuple[int, Values]]:

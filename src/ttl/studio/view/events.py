@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ttl.trace import EventKind, Node
+from ttl.trace.events import Record
 from ttl.trace.files import PERFETTO_SUFFIX
 from ttl.trace.reader import event_of_line, read_trace
 from ttl.trace.stamped import US
-from ttl.trace.stats import Record
 
 from .columns import deltas, pack
 from .sources import PageValues
