@@ -7,7 +7,7 @@ from typing import Any
 
 from ttl.semantics.layout import TILE_LAYOUT, Layout
 
-from .enums import Arch, Choice, MathFidelity
+from .enums import Arch, MathFidelity, NamedChoice
 from .faults import wrong_type
 
 __all__ = [
@@ -84,7 +84,7 @@ class DispatchCoreConfig:
     axis: Any = None
 
 
-class UnaryOpType(Choice):
+class UnaryOpType(NamedChoice):
     """Functions that other operations apply to their operands or results."""
 
     EXP = 0

@@ -20,7 +20,7 @@ class Grid(NamedTuple):
     y: int
 
 
-class Value:
+class EqualParts:
     """Base of values that are equal if their class and slots are equal."""
 
     __slots__: tuple[str, ...] = ()
@@ -35,7 +35,7 @@ class Value:
         return hash(self._parts())
 
 
-class CoreCoord(Value):
+class CoreCoord(EqualParts):
     """A core, or the size of a grid of cores, column first: CoreCoord(x, y)."""
 
     __slots__ = ("x", "y")
@@ -52,13 +52,13 @@ class CoreCoord(Value):
             return self._parts() == (other if isinstance(other, tuple) else other._parts())
         return NotImplemented
 
-    __hash__ = Value.__hash__
+    __hash__ = EqualParts.__hash__
 
     def __repr__(self) -> str:
         return f"{self.x}-{self.y}"
 
 
-class CoreGrid(Value):
+class CoreGrid(EqualParts):
     """The size of a grid of cores: CoreGrid(x=8, y=8)."""
 
     __slots__ = ("x", "y")
@@ -77,7 +77,7 @@ class CoreGrid(Value):
         return f"ttnn.CoreGrid(x={self.x}, y={self.y})"
 
 
-class Cores(Value):
+class Cores(EqualParts):
     """Base of sets of cores of a chip."""
 
     __slots__ = ()

@@ -8,10 +8,10 @@ from typing import Any
 from ttl.semantics.tensor_layout import TensorLayout
 from ttl.target import TARGETS, load
 
-from .cores import CoreRange, CoreRangeSet, Value, core_range_set, num_cores_to_corerangeset
+from .cores import CoreRange, CoreRangeSet, EqualParts, core_range_set, num_cores_to_corerangeset
 from .enums import (
     BufferType,
-    Choice,
+    NamedChoice,
     ShardDistributionStrategy,
     ShardOrientation,
     TensorMemoryLayout,
@@ -26,7 +26,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class ShardSpec(Value):
+class ShardSpec(EqualParts):
     """Which cores hold a tensor, and the rows and columns of elements of each shard.
 
     `shard_grid`, the number of shards in each direction, is how programs for the public simulator
@@ -73,7 +73,7 @@ class ShardSpec(Value):
         )
 
 
-class NdShardSpec(Value):
+class NdShardSpec(EqualParts):
     """Which cores hold a tensor, and the size of a shard in each of its dimensions."""
 
     __slots__ = ("grid", "orientation", "shard_distribution_strategy", "shard_shape")
@@ -112,7 +112,7 @@ class NdShardSpec(Value):
         )
 
 
-class MemoryConfig(Value):
+class MemoryConfig(EqualParts):
     """DRAM or L1, and interleaved or sharded.
 
     Written `MemoryConfig(TensorMemoryLayout, BufferType, ShardSpec)`, `MemoryConfig(BufferType,
@@ -202,7 +202,7 @@ class MemoryConfig(Value):
 _PARTS = (BufferType, TensorMemoryLayout, ShardSpec, NdShardSpec)
 
 
-def _in_full(choice: Choice) -> str:
+def _in_full(choice: NamedChoice) -> str:
     return f"{type(choice).__name__}::{choice.name}"
 
 

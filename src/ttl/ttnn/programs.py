@@ -11,36 +11,36 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 from .cores import CoreCoord, CoreRangeSet
-from .enums import Choice, MathFidelity
+from .enums import MathFidelity, NamedChoice
 from .faults import wrong_type
 from .tensor import Tensor
 
 
-class _SourceType(Choice):
+class _SourceType(NamedChoice):
     FILE_PATH = 0
     SOURCE_CODE = 1
 
 
-class CoreType(Choice):
+class CoreType(NamedChoice):
     WORKER = 12
 
 
-class DataMovementProcessor(Choice):
+class DataMovementProcessor(NamedChoice):
     RISCV_0 = 0
     RISCV_1 = 1
 
 
-class NOC(Choice):
+class NOC(NamedChoice):
     RISCV_0_default = 0
     RISCV_1_default = 1
 
 
-class NOC_MODE(Choice):
+class NOC_MODE(NamedChoice):
     DM_DEDICATED_NOC = 0
     DM_DYNAMIC_NOC = 1
 
 
-class UnpackToDestMode(Choice):
+class UnpackToDestMode(NamedChoice):
     UnpackToDestFp32 = 0
     Default = 1
 

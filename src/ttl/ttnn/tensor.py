@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .tensor_spec import TensorSpec
 
 
-class Described(Protocol):
+class TensorKind(Protocol):
     """Description of a tensor without elements."""
 
     @property
@@ -100,7 +100,7 @@ class Tensor(Operators):
         storage.users.append(ref(self))
 
     @classmethod
-    def described(cls, spec: Described, device: Device) -> Tensor:
+    def described(cls, spec: TensorKind, device: Device) -> Tensor:
         """Make a tensor without elements, for compiling."""
         made: Tensor = object.__new__(cls)
         made.shape = Shape(spec.shape)

@@ -23,7 +23,7 @@ Sizes = Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ArgumentKind:
     """Values that an argument may have; `text` describes them in messages."""
 
     text: str
@@ -71,30 +71,30 @@ def _is_activations(value: Any) -> bool:
 
 
 # Kinds by annotation.
-KINDS: dict[Any, Kind] = {
-    Array: Kind("a ttnn tensor", is_tensor, True),
-    Array | None: Kind("a ttnn tensor", _or_none(is_tensor), True),
-    Array | Number: Kind("a ttnn tensor or a number", _is_value, True),
-    Array | Number | None: Kind("a ttnn tensor or a number", _or_none(_is_value), True),
-    list[Array]: Kind("a list of ttnn tensors", _is_tensors, True),
-    int: Kind("an int", is_integer),
-    int | None: Kind("an int", _or_none(is_integer)),
-    Number: Kind("a number", is_number),
-    Number | None: Kind("a number", _or_none(is_number)),
-    bool: Kind("True or False", lambda value: isinstance(value, bool)),
-    bool | None: Kind("True or False", _or_none(lambda value: isinstance(value, bool))),
-    str | UnaryWithParam | None: Kind(
+KINDS: dict[Any, ArgumentKind] = {
+    Array: ArgumentKind("a ttnn tensor", is_tensor, True),
+    Array | None: ArgumentKind("a ttnn tensor", _or_none(is_tensor), True),
+    Array | Number: ArgumentKind("a ttnn tensor or a number", _is_value, True),
+    Array | Number | None: ArgumentKind("a ttnn tensor or a number", _or_none(_is_value), True),
+    list[Array]: ArgumentKind("a list of ttnn tensors", _is_tensors, True),
+    int: ArgumentKind("an int", is_integer),
+    int | None: ArgumentKind("an int", _or_none(is_integer)),
+    Number: ArgumentKind("a number", is_number),
+    Number | None: ArgumentKind("a number", _or_none(is_number)),
+    bool: ArgumentKind("True or False", lambda value: isinstance(value, bool)),
+    bool | None: ArgumentKind("True or False", _or_none(lambda value: isinstance(value, bool))),
+    str | UnaryWithParam | None: ArgumentKind(
         "the name of an activation such as 'relu', or a ttnn.UnaryWithParam",
         _or_none(lambda value: isinstance(value, (str, UnaryWithParam))),
     ),
-    tuple[UnaryWithParam, ...]: Kind(
+    tuple[UnaryWithParam, ...]: ArgumentKind(
         "a list such as [ttnn.UnaryWithParam(ttnn.UnaryOpType.RELU)]", _is_activations
     ),
-    Dims: Kind("an int or a list of ints", _or_none(_is_one_or_more_integers)),
-    Sizes: Kind("a list of ints", _is_integers),
-    Sizes | None: Kind("a list of ints", _or_none(_is_integers)),
-    int | Sizes: Kind("an int or a list of ints", _is_one_or_more_integers),
-    Any: Kind("anything", lambda value: True),
+    Dims: ArgumentKind("an int or a list of ints", _or_none(_is_one_or_more_integers)),
+    Sizes: ArgumentKind("a list of ints", _is_integers),
+    Sizes | None: ArgumentKind("a list of ints", _or_none(_is_integers)),
+    int | Sizes: ArgumentKind("an int or a list of ints", _is_one_or_more_integers),
+    Any: ArgumentKind("anything", lambda value: True),
 }
 
 

@@ -90,7 +90,7 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class ResultPlace:
     """Destination of a result, from the call's keywords."""
 
     dtype: DType | None
@@ -100,13 +100,13 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CheckedCall:
     """Checked call."""
 
     op: Operation
     arguments: dict[str, Any]
     operands: tuple[Tensor, ...]  # the tensors among the arguments
-    result: Result
+    result: ResultPlace
 
 
 def operation(name: str = "", doc: str = "", **columns: Any) -> Callable[[Function], Function]:
@@ -195,7 +195,7 @@ def run(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise refused(broken) from None
 
 
-def _first_operand(call: Call) -> Tensor:
+def _first_operand(call: CheckedCall) -> Tensor:
     first: Any = next(iter(call.arguments.values()))
     if not is_tensor(first):
         raise _not_a_tensor(call.op, "output_tensor", "a ttnn tensor", first)
@@ -210,7 +210,7 @@ def _refuse_in_kernel(op: Operation) -> None:
         )
 
 
-def _check_places(call: Call) -> None:
+def _check_places(call: CheckedCall) -> None:
     """rule PLACE"""
     op = call.op
     for tensor in call.operands:
@@ -229,7 +229,7 @@ def _check_places(call: Call) -> None:
         op.check(call.arguments)
 
 
-def _check_kinds(op: Operation, call: Call) -> None:
+def _check_kinds(op: Operation, call: CheckedCall) -> None:
     found = {tensor.dtype for tensor in call.operands}
     names = " and ".join(sorted(f"{dtype}" for dtype in found))
     if len({dtype.is_float for dtype in found}) > 1 or uint8 in found:
@@ -242,7 +242,7 @@ def _check_kinds(op: Operation, call: Call) -> None:
                     "convert the tensor with ttnn.typecast() first")  # fmt: skip
 
 
-def _take_options(op: Operation, kwargs: dict[str, Any]) -> tuple[Result, dict[str, Any]]:
+def _take_options(op: Operation, kwargs: dict[str, Any]) -> tuple[ResultPlace, dict[str, Any]]:
     renamed = {op.also.get(name, name): value for name, value in kwargs.items()}
     own = {name: value for name, value in renamed.items() if name in op.kinds}
     given = {name: value for name, value in renamed.items() if name not in op.kinds}
@@ -258,10 +258,12 @@ def _take_options(op: Operation, kwargs: dict[str, Any]) -> tuple[Result, dict[s
     if output is not None and not is_tensor(output):
         raise _not_a_tensor(op, "output_tensor", "a ttnn tensor", output)
     layout = given.get("layout") or given.get("output_layout")
-    return Result(as_dtype(dtype), given.get("memory_config"), output, layout), own
+    return ResultPlace(as_dtype(dtype), given.get("memory_config"), output, layout), own
 
 
-def _bind(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], result: Result) -> Call:
+def _bind(
+    op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], result: ResultPlace
+) -> CheckedCall:
     try:
         bound = op.signature.bind(*args, **kwargs)
     except TypeError as error:
@@ -275,7 +277,7 @@ def _bind(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], result: 
     first = next(iter(bound.arguments.values()))
     if not operands or (not op.number_first and is_number(first)):
         raise _wrong_call(op, "takes a ttnn tensor as its first operand")
-    return Call(op, dict(bound.arguments), operands, result)
+    return CheckedCall(op, dict(bound.arguments), operands, result)
 
 
 def _not_a_tensor(op: Operation, name: str, text: str, value: Any) -> UsageError:
@@ -313,7 +315,7 @@ def _tensors(op: Operation, arguments: dict[str, Any]) -> Iterator[Tensor]:
             yield from (item for item in items if is_tensor(item))
 
 
-def _compute(call: Call, *parts: Tensor) -> Any:
+def _compute(call: CheckedCall, *parts: Tensor) -> Any:
     """Compute the result for one device's parts of the operands and of the output tensor."""
     op, operands = call.op, parts[: len(call.operands)]
     if op.broadcasts:
@@ -338,7 +340,7 @@ def _compute(call: Call, *parts: Tensor) -> Any:
 
 
 def _layout(
-    op: Operation, operands: tuple[Tensor, ...], by_tensor: dict[int, Tensor], call: Call
+    op: Operation, operands: tuple[Tensor, ...], by_tensor: dict[int, Tensor], call: CheckedCall
 ) -> Layout:
     """rule LAYOUT"""
     if op.layout is not None:
@@ -391,7 +393,7 @@ def _check_broadcast(op: Operation, tensors: tuple[Tensor, ...]) -> None:
         ) from None
 
 
-def _tensor(op: Operation, answer: Any, first: Tensor, like: Tensor, result: Result) -> Tensor:
+def _tensor(op: Operation, answer: Any, first: Tensor, like: Tensor, result: ResultPlace) -> Tensor:
     """rules LIKE, WHOLE and NAN"""
     values = np.asarray(answer)
     if op.nan is not None and like.dtype is bfloat16 and values.dtype.kind == "f":
