@@ -13,7 +13,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil, prod
-from typing import Any
 
 from ttgraph.flatbuffer import Runtime
 from ttgraph.flatbuffer.program import CallStep, GenericStep, GraphProgram, TensorDescription
@@ -171,7 +170,7 @@ def _span(times: Range) -> str:
     return f"{times.typical:.3g} ({times.best:.3g} to {times.worst:.3g})"
 
 
-def graph_values(found: GraphTime) -> dict[str, Any]:
+def graph_values(found: GraphTime) -> dict[str, object]:
     return {
         "graph": found.name, "chip": found.chip, "microseconds": asdict(found.microseconds),
         "dispatch": asdict(found.dispatch),

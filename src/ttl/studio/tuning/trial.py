@@ -17,6 +17,7 @@ from ttl.driver.backend import is_real
 from ttl.language import Config, Operation
 from ttl.language.autotuned import TunedOperation
 from ttl.semantics.dtypes import find_dtype
+from ttl.semantics.tensor_like import TensorLike
 from ttl.studio.estimate.result import Model
 from ttl.target.costs import Case, load_costs
 from ttl.testing import bench
@@ -126,11 +127,11 @@ def rehearse(operation: Operation, given: Arguments, written: set[int]) -> Sketc
     return rehearsal
 
 
-def find_real_tensors(args: tuple[object, ...], kwargs: dict[str, object]) -> list[Any]:
+def find_real_tensors(args: tuple[object, ...], kwargs: dict[str, object]) -> list[TensorLike]:
     return [tensor for tensor in find_tensors(args, kwargs) if is_real(tensor)]
 
 
-def find_tensors(args: tuple[object, ...], kwargs: dict[str, object]) -> list[Any]:
+def find_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[TensorLike]:
     return [each for each in (*args, *kwargs.values()) if find_dtype(each) is not None]
 
 
