@@ -23,12 +23,12 @@ from ttl.semantics.padding import (
     Held,
     Sizes,
     accumulated_left_out,
-    after,
     broadcast_left_out,
     data_sizes,
-    either,
     is_reduced,
-    joined,
+    merge_paddings,
+    merge_sizes,
+    padding_after,
     padding_reduced,
     sizes_after,
 )
@@ -85,11 +85,11 @@ class Padding:
         """Padding of zeros stays zero only if zeros are added."""
         before = NONE if is_first else self.of_value(block)
         rows, columns = (ANY if each and is_number(value) else None for each in before)
-        self._set(block, either(before, (rows, columns), self.of_value(value)))
+        self._set(block, merge_paddings(before, (rows, columns), self.of_value(value)))
         size, added = self.size_of(block), self.size_of(value)
         if not is_first and (left_out := accumulated_left_out(size, added)) is not None:
             self._warn(kernel, left_out)
-        self.sizes[id(block.array)] = added if is_first else joined(size, added)
+        self.sizes[id(block.array)] = added if is_first else merge_sizes(size, added)
 
     def reserved(self, block: SimBlock) -> None:
         self._set(block, NONE)
@@ -124,7 +124,7 @@ class Padding:
             found = [self.of_value(operand) for operand in operands]
             if is_reduced(op, found, dims, rank):
                 self._warn(kernel, padding_reduced(op))
-            result.padding = after(op, found, dims, rank)
+            result.padding = padding_after(op, found, dims, rank)
         sizes = tuple([self.size_of(operand) for operand in operands])
         key = id(op), sizes, dims, rank
         known = self.known.get(key)

@@ -240,7 +240,7 @@ class Rehearsal(Engine):
     def signpost(self, signpost: Any, is_end: bool) -> None:
         """Nothing."""
 
-    def signpost_made(self, made: object) -> None:
+    def record_signpost(self, made: object) -> None:
         """Nothing."""
 
     def require_data_movement(self, call: str) -> None:
