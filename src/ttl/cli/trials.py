@@ -63,7 +63,7 @@ def _times(
 
 
 def _results(options: argparse.Namespace, variables: dict[str, str], runs: Runs) -> list[Sketch]:
-    rehearsal = Rehearsal(fills=False)
+    rehearsal = SketchedRun(fills=False)
     before, runs.around = runs.around, rehearsal.around
     try:
         status, shown = _run(options, {**variables, "TTL_BACKEND": "host", "TTL_ESTIMATE": ""})
