@@ -35,7 +35,7 @@ class OwnSend:
 
 
 class PipeState:
-    """How often each end of a pipe has started."""
+    """The number of transfers that each end of a pipe has started."""
 
     __slots__ = (
         "blocks", "has_own", "must_wait", "number", "owed", "posted", "sent", "sleepers", "source",
