@@ -59,7 +59,7 @@ def _product(kernel: KernelRun, left: Array, right: Array) -> Array:
 
 
 def is_by_matrix_unit(kernel: KernelRun, op: BlockOp, operands: Sequence[object]) -> bool:
-    """rule UNIT"""
+    """Does the matrix unit compute this? (rule UNIT)"""
     if op.in_sources is not None:
         return True
     enough = all if kernel.dest is float32 else any
@@ -71,7 +71,7 @@ def _is_block(operand: object) -> bool:
 
 
 def _way(op: BlockOp, by_matrix_unit: bool) -> Way:
-    """rule TIES"""
+    """Return how a result rounds (rule TIES)."""
     if by_matrix_unit:
         return "away"
     return "cut" if op.is_cut_off else "even"
