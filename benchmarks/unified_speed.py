@@ -34,11 +34,11 @@ def seconds(make: Callable[[], Any], tensors: tuple[Any, ...]) -> float:
 
 
 def shown_kernels(both_forms: Any, example: str) -> Callable[[], Any]:
-    from ttl.source.unified.unify import shown_threads
+    from ttl.source.unified.unify import show_threads
 
     operation = both_forms.forms(example)[0]
     given = dict(zip(operation.signature.parameters, both_forms.tensors(example), strict=True))
-    text = (shown_threads(operation, given) or "").partition("becomes\n")[2]
+    text = (show_threads(operation, given) or "").partition("becomes\n")[2]
     file = Path(tempfile.mkdtemp()) / "kernels.py"
     file.write_text(text, encoding="utf-8")
 

@@ -12,7 +12,7 @@ from collections.abc import Collection
 
 from ttl.source import tree
 from ttl.source.bindings import Place
-from ttl.source.making import around, called, method_call, read_again
+from ttl.source.making import make_call, make_read, method_call, outer_name
 from ttl.source.walking import Changer, Nodes
 
 ACQUIRING = ("pop", "reserve")
@@ -31,7 +31,7 @@ class _WithoutUpdates(Changer):
             return node.value
         if not isinstance(node, tree.Update):
             return node
-        value = tree.Binary(node.place, node.sign, read_again(node.target), node.value)
+        value = tree.Binary(node.place, node.sign, make_read(node.target), node.value)
         return tree.Assign(node.place, (node.target,), value)
 
 
@@ -52,7 +52,7 @@ class _WithScopes(Changer):
         outer = [self._scope(place)] * bool(self.depth)
         self.depth += 1
         target = tree.Target(place, self._scope(place).binding)
-        entered = tree.Entered(place, called(around(SCOPE, place), *outer), target)
+        entered = tree.Entered(place, make_call(outer_name(SCOPE, place), *outer), target)
         found = tree.With(place, (entered,), super().sequence(nodes))
         self.depth -= 1
         return (found,)
@@ -67,4 +67,6 @@ class _WithScopes(Changer):
         if node.method == "store" and len(node.given) == len(node.arguments) == 1:
             return method_call(scope, "store", node.place, owner, *node.arguments)
         is_parameter = isinstance(owner, tree.Name) and owner.binding.name in self.parameters
-        return called(node.function, scope) if is_parameter and node.method in ACQUIRING else node
+        return (
+            make_call(node.function, scope) if is_parameter and node.method in ACQUIRING else node
+        )

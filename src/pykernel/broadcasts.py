@@ -17,7 +17,7 @@ from ttl.semantics.types import Shape
 from ttl.source import tree
 from ttl.source.bindings import Binding, Scope
 from ttl.source.flow import Forward
-from ttl.source.making import around, called
+from ttl.source.making import make_call, outer_name
 from ttl.source.trees import value_around
 from ttl.source.walking import Changer
 
@@ -48,7 +48,7 @@ def once_of(shape: Iterable[int]) -> Once:
     return frozenset(found | ({-2} if all(size == 1 for size in rows) else set()))
 
 
-def undecided(thread: tree.Function, function: FunctionType) -> list[Elementwise]:
+def find_undecided(thread: tree.Function, function: FunctionType) -> list[Elementwise]:
     """List operations on a value whose dimensions with one value differ between paths."""
     mixed = [node for node, needed in _needed(thread, function, {}).items() if needed is None]
     return sorted(mixed, key=lambda node: node.place)
@@ -91,7 +91,7 @@ class _Analysis(Forward[Kinds]):
         self.needed: dict[Elementwise, list[Once] | None] = {}
 
     def join(self, one: Kinds, other: Kinds) -> Kinds:
-        return {name: _joined(one.get(name), other.get(name)) for name in {**one, **other}}
+        return {name: _join(one.get(name), other.get(name)) for name in {**one, **other}}
 
     def step(self, node: tree.Statement, state: Kinds) -> Kinds:
         if not isinstance(node, (tree.Assign, tree.Evaluate)):
@@ -153,7 +153,7 @@ def _product(left: Kind, right: Kind) -> Kind:
     return rows | ((right or WHOLE) & {-1})
 
 
-def _joined(one: Kind, other: Kind) -> Kind:
+def _join(one: Kind, other: Kind) -> Kind:
     if one is None or other is None:
         return other if one is None else one
     return one if one == other else MIXED
@@ -161,8 +161,7 @@ def _joined(one: Kind, other: Kind) -> Kind:
 
 class _Spreading(Changer):
     """Makes `.spread(.1 := a, .2 := b, ()) - .spread(.2, .1, (-1,))` of `a - b`, to evaluate both
-    once and in order.
-    """
+    once and in order."""
 
     def __init__(self, needed: Needed, scope: Scope) -> None:
         self.needed, self.scope, self.count = needed, scope, 0
@@ -193,4 +192,4 @@ def _again(kept: tree.Bind) -> tree.Name:
 def _spread(value: tree.Expression, like: tree.Expression, dims: Once) -> tree.Expression:
     place = value.place
     numbers = tuple(tree.Constant(place, dim) for dim in sorted(dims))
-    return called(around(SPREAD, place), value, like, tree.Sequence(place, "tuple", numbers))
+    return make_call(outer_name(SPREAD, place), value, like, tree.Sequence(place, "tuple", numbers))

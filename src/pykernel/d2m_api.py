@@ -51,7 +51,7 @@ from .iteration import (
     matmul_fused_template,
     matmul_template,
 )
-from .memory import check_memory, described_system
+from .memory import check_memory, read_system_text
 from .mistakes import NotImplementedYet, diagnostic, in_words_of_pykernel, wrong_type, wrong_value
 from .objects import ARGUMENTS, STREAMS, CircularBuffer, MemTx, Semaphore, Stream, TensorBlock
 from .operands import Operand, array_of, copy_back, is_tensor, make_operands, write_array
@@ -194,7 +194,7 @@ class PykernelFunction:
     ) -> None:
         count = len(bound.tensors)
         grids = [iteration.grid_of(n, grid) if iteration else grid for n in range(count)]
-        system = described_system(config)
+        system = read_system_text(config)
         try:
             operands = make_operands(bound.tensors, named, grids, self.memory_space, self.__name__)
             call = Call(

@@ -30,7 +30,7 @@ from ttl.language.operation import Program
 from ttl.target import Target
 
 from .objects import CircularBuffer, Semaphore
-from .products import undecided_stores
+from .products import find_undecided_stores
 from .program import Call
 from .tensor_types import device_type, host_type, stream_type
 from .thread_builder import ThreadBuilder
@@ -82,7 +82,7 @@ def _region(
     block = builder.block()
     if call.iteration is not None:
         block.add_op(d2m.YieldOp.create())
-    found = [*_unbuilt(block), *undecided_stores(block)]
+    found = [*_unbuilt(block), *find_undecided_stores(block)]
     mistakes += found
     if not found:
         block_math_to_linalg(block)

@@ -212,10 +212,7 @@ def check_counter(count: int, dim: object) -> None:
 def eltwise_fused_template(args: Sized | int) -> dict[str, object]:
     """Return maps for this many tensors, including the output, with matching blocks."""
     count = args if isinstance(args, int) else len(args)
-    return {
-        "indexing_maps": [lambda m, n: (m, n)] * count,
-        "iterator_types": [PARALLEL, PARALLEL],
-    }
+    return {"indexing_maps": [lambda m, n: (m, n)] * count, "iterator_types": [PARALLEL, PARALLEL]}
 
 
 def matmul_fused_template(args: Sized | int) -> dict[str, object]:

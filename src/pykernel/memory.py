@@ -45,7 +45,7 @@ def check_memory(call: Call, config: Config) -> None:
     raise WrongValue(broken.at(span, "the largest"))
 
 
-def described_system(config: Config) -> str:
+def read_system_text(config: Config) -> str:
     """Return the system descriptor in the file of SYSTEM_DESC_PATH as text; "" without one."""
     path = config.system_desc_path
     if not path:

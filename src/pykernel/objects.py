@@ -25,7 +25,7 @@ from ttl.semantics.types import Shape
 from .mistakes import NotImplementedYet, diagnostic, refused, wrong_type
 from .operands import Operand
 
-__all__ = ["CircularBuffer", "MemTx", "Scope", "Semaphore", "Stream", "TensorBlock"]
+__all__ = ["BlockScope", "CircularBuffer", "MemTx", "Semaphore", "Stream", "TensorBlock"]
 
 
 class Stream(Described):
@@ -62,7 +62,7 @@ class Stream(Described):
         return self.name, self.operand.grid, self.operand.layout.logical_shape
 
     def __getitem__(self, index: object) -> StreamBlock:
-        return StreamBlock(self, checked_index(self, index))
+        return StreamBlock(self, check_index(self, index))
 
 
 class StreamBlock:
@@ -80,7 +80,7 @@ class StreamBlock:
         return running.slice(operand.tensor, operand.part(self.index))
 
 
-def checked_index(stream: Stream, index: object) -> tuple[object, ...]:
+def check_index(stream: Stream, index: object) -> tuple[object, ...]:
     """Check a grid coordinate, each part as far as it is known."""
     items = index if isinstance(index, tuple) else (index,)
     if len(items) != len(stream.operand.grid):
@@ -148,7 +148,7 @@ class CircularBuffer(Described):
         """Return the dependencies of compiled kernels: see driver/signature.py."""
         return self.buffer, self.is_aliased, self.is_taken, self.is_streamed
 
-    def pop(self, scope: Scope) -> TensorBlock:  # rule SCOPE of bodies.py passes it
+    def pop(self, scope: BlockScope) -> TensorBlock:  # rule SCOPE of bodies.py passes it
         """Return the next block to read; after reserve() in the same thread, its data are ready."""
         running = engine("CircularBuffer.pop()")
         held = self.stays.get(id(running))
@@ -163,7 +163,7 @@ class CircularBuffer(Described):
         scope.hold(block, (lambda: self._write(running, block)) if is_written else block.pop)
         return block
 
-    def reserve(self, scope: Scope) -> TensorBlock:
+    def reserve(self, scope: BlockScope) -> TensorBlock:
         """Return space for one block to write."""
         running = engine("CircularBuffer.reserve()")
         held = self.stays.get(id(running))
@@ -223,15 +223,15 @@ def _publish(block: Any) -> None:
         block.state = State.READ_WRITE
 
 
-class Scope:
+class BlockScope:
     """The body of a thread, a loop or a branch, which releases its blocks at its end."""
 
     __slots__ = ("held",)
 
-    def __init__(self, outer: Scope | None = None) -> None:
+    def __init__(self, outer: BlockScope | None = None) -> None:
         self.held: list[tuple[Any, Callable[[], object]]] = []
 
-    def __enter__(self) -> Scope:
+    def __enter__(self) -> BlockScope:
         return self
 
     def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> None:

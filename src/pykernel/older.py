@@ -21,13 +21,13 @@ from dataclasses import replace
 
 from ttl.source import tree
 from ttl.source.bindings import Binding, Place, Variable
-from ttl.source.making import around, assigned, called, method_call
+from ttl.source.making import make_assign, make_call, method_call, outer_name
 from ttl.source.walking import Changer, Nodes, walk
 
 OWN = ".own_"  # before a parameter: the stream of its tensor
 
 
-def in_todays_spelling(thread: tree.Function, tensors: set[str]) -> tree.Function:
+def modernize_thread(thread: tree.Function, tensors: set[str]) -> tree.Function:
     """Rewrite an older thread; `tensors` are the parameters annotated `Tensor`."""
     waits = (n.owner for n in walk(thread) if isinstance(n, tree.Attribute) and n.name == "wait")
     waited: set[Binding] = {owner.binding for owner in waits if isinstance(owner, tree.Name)}
@@ -119,15 +119,17 @@ def _block(buffer: Variable, place: Place) -> tree.Name:
 
 def _acquire(buffer: Variable, method: str, place: Place) -> tree.Statement:
     call = method_call(tree.Name(place, buffer), method, place)
-    return assigned(_block(buffer, place).binding, call, place)
+    return make_assign(_block(buffer, place).binding, call, place)
 
 
 def _fill(buffer: Variable, place: Place) -> tree.Statement:
     """Make `dma(stream[core_index(0), core_index(1)], block).wait()`."""
-    core = (called(around("core_index", place), tree.Constant(place, dim)) for dim in range(2))
+    core = (
+        make_call(outer_name("core_index", place), tree.Constant(place, dim)) for dim in range(2)
+    )
     index = tree.Sequence(place, "tuple", tuple(core))
-    source = tree.Item(place, around(OWN + buffer.name, place), index)
-    transfer = called(around("dma", place), source, _block(buffer, place))
+    source = tree.Item(place, outer_name(OWN + buffer.name, place), index)
+    transfer = make_call(outer_name("dma", place), source, _block(buffer, place))
     return tree.Evaluate(place, method_call(transfer, "wait", place))
 
 

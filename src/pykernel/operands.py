@@ -83,7 +83,7 @@ def _operand(value: object, name: str, grid: Shape, memory_space: str, call: str
     return Operand(name, value, to_layout(value, name, layout), layout, grid)
 
 
-def checked_dtype(value: TensorLike, name: str) -> DType:
+def check_dtype(value: TensorLike, name: str) -> DType:
     text = str(value.dtype).rpartition(".")[2].lower()
     if text not in ELEMENTS:
         raise wrong_type(
@@ -96,7 +96,7 @@ def checked_dtype(value: TensorLike, name: str) -> DType:
 
 def to_layout(value: TensorLike, name: str, layout: MetalLayout) -> ttnn.Tensor:
     """Convert a tensor to its layout on the device."""
-    dtype = checked_dtype(value, name)
+    dtype = check_dtype(value, name)
     if isinstance(value, ttnn.Tensor):
         if tuple(value.shape) != layout.collapsed_shape or value.layout is not ttnn.TILE_LAYOUT:
             raise codes.WRONG_ARGUMENT.broken(

@@ -18,8 +18,7 @@ from .threads import Thread
 
 def padding_warnings(call: Call) -> list[Diagnostic]:
     """Warn about reductions over padding. Loaded blocks have zeros there, which do not change a
-    sum; they change a maximum, and computed values change a sum too.
-    """
+    sum; they change a maximum, and computed values change a sum too."""
     ragged = [
         operand.name
         for operand in call.operands

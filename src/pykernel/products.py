@@ -19,11 +19,11 @@ from ttl.dialects.locations import span_of
 PRODUCT = ttl.BLOCK_MATH["matmul"]
 
 
-def undecided_stores(body: Block) -> list[Diagnostic]:
+def find_undecided_stores(body: Block) -> list[Diagnostic]:
     carried: set[SSAValue] = set()
     left = [op.results[0] for op in body.walk() if isinstance(op, PRODUCT)]
     while left:
-        found = {*_carried_on(left.pop())} - carried
+        found = {*_find_carried(left.pop())} - carried
         carried |= found
         left += found
     broken = codes.NOT_COMPILED_YET.broken(
@@ -34,7 +34,7 @@ def undecided_stores(body: Block) -> list[Diagnostic]:
     return [broken.at(span_of(op.location)) for op in stores]
 
 
-def _carried_on(value: SSAValue) -> Iterator[SSAValue]:
+def _find_carried(value: SSAValue) -> Iterator[SSAValue]:
     """Yield the results and arguments that a branch or a loop makes of the value."""
     for use in value.uses:
         op, parent = use.operation, use.operation.parent_op()

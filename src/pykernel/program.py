@@ -21,8 +21,8 @@ from .iteration import Iteration, Iterations, Mover
 from .mistakes import wrong_type, wrong_value
 from .objects import STREAMS, CircularBuffer, Semaphore, Stream
 from .operands import Operand
-from .running import MethodCall, Moves, calling, one_after_the_other, running
-from .threads import Thread, bound_thread, check_threads
+from .running import MethodCall, Moves, bind_kernel, chain_threads, make_calling_kernel
+from .threads import Thread, bind_thread, check_threads
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -66,7 +66,7 @@ class Program:
                 "write the circular buffers first, then the semaphores",
                 first.span(first.parameters[-1]),
             )
-        threads = tuple(bound_thread(thread, args) for thread in self.threads)
+        threads = tuple(bind_thread(thread, args) for thread in self.threads)
         return BoundProgram(threads, args, tuple(STREAMS.get()))
 
 
@@ -221,7 +221,7 @@ class Call:
 USES = {"reserve": "reserve", "fill": "reserve", "pop": "wait", "empty": "wait"}
 
 
-class Body:
+class OperationBody:
     """The body of the operation, which replaces the user's function."""
 
     def __init__(self, call: Call, function: Any):
@@ -243,9 +243,10 @@ class Body:
             collected.kernels += self._movers(mover)
         for threads in call.kernels:
             functions = [
-                running(t, _by_parameter(t, objects), call.moves(t), iterations) for t in threads
+                bind_kernel(t, _by_parameter(t, objects), call.moves(t), iterations)
+                for t in threads
             ]
-            function = one_after_the_other(threads, functions)
+            function = chain_threads(threads, functions)
             written_as = tuple(thread.function for thread in threads)
             kernel = KernelFunction(threads[0].kind, function, call.uses(threads), written_as)
             collected.kernels.append(kernel)
@@ -253,7 +254,7 @@ class Body:
         if moves and call.iteration is None:
             last = call.program.threads[-1]
             name = "write_shards" if call.extra.after else "read_shards"
-            function = calling(last, name, moves, _by_parameter(last, objects))
+            function = make_calling_kernel(last, name, moves, _by_parameter(last, objects))
             collected.kernels.append(KernelFunction(KernelKind.DATAMOVEMENT, function))
 
     def _movers(self, mover: Mover) -> list[KernelFunction]:
@@ -268,7 +269,7 @@ class Body:
         return [
             KernelFunction(
                 KernelKind.DATAMOVEMENT,
-                calling(thread, name, [(MOVER, method)], {MOVER: mover}),
+                make_calling_kernel(thread, name, [(MOVER, method)], {MOVER: mover}),
                 frozenset(uses),
             )
             for name, method, uses in wanted
@@ -381,7 +382,7 @@ def _wrong_end(call: Call, thread: Thread, position: int, what: str, help_text: 
 
 def make_operation(call: Call, function: object) -> Operation:
     rows, columns = call.grid
-    return Operation(Body(call, function), (columns, rows), frontend=Threads(call))
+    return Operation(OperationBody(call, function), (columns, rows), frontend=Threads(call))
 
 
 @dataclass(frozen=True, slots=True)

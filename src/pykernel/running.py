@@ -14,7 +14,7 @@ from types import FunctionType
 from ttl.source import tree
 from ttl.source.bindings import Scope
 from ttl.source.code import with_names
-from ttl.source.making import around, called, method_call, without_parameters
+from ttl.source.making import make_call, make_function, method_call, outer_name
 from ttl.source.python import as_code
 
 from .threads import Thread
@@ -34,7 +34,7 @@ class Moves:
         return {method for each, method in (*self.before, *self.after) if each == name}
 
 
-def running(
+def bind_kernel(
     thread: Thread, values: dict[str, object], moves: Moves, iterations: object = None
 ) -> FunctionType:
     """Bind the thread's parameters to `values`; its body runs for each of `iterations`."""
@@ -42,30 +42,30 @@ def running(
     if iterations is not None:
         place = thread.definition.place
         target = tree.Target(place, thread.definition.scope.variable(COUNTERS))
-        body = (tree.Loop(place, target, around(ITERATIONS, place), body),)
+        body = (tree.Loop(place, target, outer_name(ITERATIONS, place), body),)
         values = values | {ITERATIONS: iterations}
     before, after = (_calls(thread, calls) for calls in (moves.before, moves.after))
-    return _bound(thread, thread.definition.name, (*before, *body, *after), values)
+    return _bind(thread, thread.definition.name, (*before, *body, *after), values)
 
 
-def one_after_the_other(threads: Sequence[Thread], functions: list[FunctionType]) -> FunctionType:
+def chain_threads(threads: Sequence[Thread], functions: list[FunctionType]) -> FunctionType:
     """Make one kernel of threads that share a processor, in their order."""
     if len(functions) == 1:
         return functions[0]
     parts = {f".part_{number}": function for number, function in enumerate(functions)}
     body = tuple(
-        tree.Evaluate(thread.definition.place, called(around(part, thread.definition.place)))
+        tree.Evaluate(thread.definition.place, make_call(outer_name(part, thread.definition.place)))
         for part, thread in zip(parts, threads, strict=True)
     )
     name = "_and_".join(thread.name for thread in threads)
-    return _bound(threads[0], name, body, parts)
+    return _bind(threads[0], name, body, parts)
 
 
-def calling(
+def make_calling_kernel(
     thread: Thread, name: str, calls: Iterable[MethodCall], values: Mapping[str, object]
 ) -> FunctionType:
     """Make a kernel that only calls our methods, at the lines of `thread`."""
-    return _bound(thread, name, _calls(thread, calls), values)
+    return _bind(thread, name, _calls(thread, calls), values)
 
 
 def _calls(thread: Thread, calls: Iterable[MethodCall]) -> tree.Body:
@@ -74,15 +74,13 @@ def _calls(thread: Thread, calls: Iterable[MethodCall]) -> tree.Body:
     found = []
     for name, method in calls:
         place = places.get(name, thread.definition.place)
-        found.append(tree.Evaluate(place, method_call(around(name, place), method, place)))
+        found.append(tree.Evaluate(place, method_call(outer_name(name, place), method, place)))
     return tuple(found)
 
 
-def _bound(
-    thread: Thread, name: str, body: tree.Body, values: Mapping[str, object]
-) -> FunctionType:
+def _bind(thread: Thread, name: str, body: tree.Body, values: Mapping[str, object]) -> FunctionType:
     """Make a function whose free names are the thread's cells and `values`."""
-    function = without_parameters(name, body, thread.definition.place, Scope(name))
+    function = make_function(name, body, thread.definition.place, Scope(name))
     own, bound = thread.function.__code__, {**values, **thread.names}
     names = dict.fromkeys((*own.co_freevars, *bound))
     code = as_code(function, names, own.co_filename)

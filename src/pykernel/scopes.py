@@ -29,7 +29,7 @@ class OpenBody:
     acquired: list[RunTime] = field(default_factory=list)
 
 
-def opened(builder: KernelBuilder, outer: OpenBody | None = None) -> OpenBody:
+def open_body(builder: KernelBuilder, outer: OpenBody | None = None) -> OpenBody:
     return OpenBody(builder.region, outer is None or outer.region is not builder.region)
 
 
@@ -48,10 +48,10 @@ def _close(builder: KernelBuilder, body: OpenBody) -> None:
     # Names of released blocks are unusable from here on.
     for variable, value in list(builder.state.values.items()):
         if isinstance(value, RunTime) and value in body.acquired:
-            builder.state.values[variable] = Unusable(_released(value))
+            builder.state.values[variable] = Unusable(_make_released(value))
 
 
-def _released(block: RunTime) -> RuleBroken:
+def _make_released(block: RunTime) -> RuleBroken:
     assert isinstance(block.owner, Op)
     name = block.owner.operands[0].hint
     return codes.BLOCK_STATE.broken(

@@ -36,21 +36,21 @@ from . import functions, iteration
 from .broadcasts import common_shape, spread
 from .mistakes import refused
 from .objects import (
+    BlockScope,
     CircularBuffer,
-    Scope,
     Semaphore,
     Stream,
     StreamBlock,
     check_cores,
     check_inc,
+    check_index,
     check_remote,
     check_set,
-    checked_index,
     pair,
     rectangle,
 )
 from .program import Call
-from .scopes import OpenBody, opened, store, with_body
+from .scopes import OpenBody, open_body, store, with_body
 from .tensor_types import device_type, stream_type
 from .threads import Thread
 
@@ -278,7 +278,7 @@ def spread_block(builder: KernelBuilder, x: Value, like: Value, dims: Any) -> Va
 
 THREADS = LANGUAGE.extended(
     calls={
-        Scope: opened,
+        BlockScope: open_body,
         spread: spread_block,
         functions.core_index: core_index,
         iteration.iter_index: iter_index,
@@ -303,7 +303,7 @@ THREADS = LANGUAGE.extended(
         },
     },
     subscripts={
-        Stream: lambda builder, stream, index: StreamBlock(stream, checked_index(stream, index))
+        Stream: lambda builder, stream, index: StreamBlock(stream, check_index(stream, index))
     },
     statements={tree.With: with_body},
 )

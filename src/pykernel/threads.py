@@ -13,16 +13,16 @@ from ttl.language.operation import KernelFunction
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.source import tree
 from ttl.source.bindings import Around, Binding
-from ttl.source.functions import MISSING, named_value
+from ttl.source.functions import MISSING, find_value
 from ttl.source.python import as_text
 from ttl.source.trees import tree_of
 from ttl.source.walking import own_nodes, walk
 
 from .bodies import ACQUIRING, SCOPE, with_scopes, without_updates
-from .broadcasts import SPREAD, once_of, spread, undecided, with_broadcasts
+from .broadcasts import SPREAD, find_undecided, once_of, spread, with_broadcasts
 from .mistakes import WrongType, diagnostic
-from .objects import STREAMS, Scope, Stream
-from .older import OWN, in_todays_spelling
+from .objects import STREAMS, BlockScope, Stream
+from .older import OWN, modernize_thread
 
 ANNOTATIONS = {
     "CircularBuffer": "cb", "TensorBlock": "cb", "Semaphore": "semaphore",
@@ -143,7 +143,7 @@ def make_thread(kind: KernelKind, function: Any, verbose: bool, span: Span | Non
         raise WrongType(diagnostic(text, help_text, span, codes.NO_SOURCE))
     written = {each.variable.name: _annotation(each, function) for each in found.parameters}
     if OLDER in written.values():
-        found = in_todays_spelling(found, {name for name in written if written[name] == OLDER})
+        found = modernize_thread(found, {name for name in written if written[name] == OLDER})
     kinds = {name: ANNOTATIONS.get(word) for name, word in written.items()}
     return Thread(kind, function, without_updates(found), kinds, verbose)
 
@@ -165,7 +165,7 @@ def _annotation(parameter: tree.Parameter, function: FunctionType) -> str:
     return getattr(found, "__name__", "") if is_ours else word
 
 
-def bound_thread(thread: Thread, tensors: Sequence[object]) -> Thread:
+def bind_thread(thread: Thread, tensors: Sequence[object]) -> Thread:
     """Rewrite a thread for a call with these tensors, as both backends evaluate it."""
     thread = _reading_own_parts(thread, tensors)
     shapes = [tuple(getattr(tensor, "shape", ())) for tensor in tensors]
@@ -173,7 +173,7 @@ def bound_thread(thread: Thread, tensors: Sequence[object]) -> Thread:
     known = {name: once_of(shape) for name, shape in pairs if shape}
     found = with_broadcasts(thread.definition, thread.function, known)
     found = with_scopes(found, thread.names_of_parameters)
-    names = {**thread.names, SPREAD: spread, SCOPE: Scope}
+    names = {**thread.names, SPREAD: spread, SCOPE: BlockScope}
     return replace(thread, definition=found, names=names)
 
 
@@ -234,7 +234,7 @@ def _unknown_names(thread: Thread) -> Iterator[Diagnostic]:
     for node in thread.names_around:
         first.setdefault(node.binding.name, node)
     for name, node in first.items():
-        if name[0] == "." or named_value(name, thread.function) is not MISSING:
+        if name[0] == "." or find_value(name, thread.function) is not MISSING:
             continue
         help_text = "give it a value before the thread, or pass it as a parameter"
         if name.endswith("_stream"):
@@ -264,7 +264,7 @@ def _arguments(thread: Thread) -> Iterator[Diagnostic]:
 
 
 def _broadcasts(thread: Thread) -> Iterator[Diagnostic]:
-    for node in undecided(thread.definition, thread.function):
+    for node in find_undecided(thread.definition, thread.function):
         text = f"`{as_text(node)}` calculates with a column of values on one path only"
         help_text = "write bcast(column, block) for what rowmax() or rowsum() gives"
         yield thread.mistake(node, text, help_text, codes.SHAPE_MISMATCH)

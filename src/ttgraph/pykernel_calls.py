@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pykernel.mistakes import in_words_of_pykernel, refused
-from pykernel.operands import array_of, checked_dtype, is_tensor
+from pykernel.operands import array_of, check_dtype, is_tensor
 from ttgraph.graph_ops import GRAPH_OPS
 from ttl import ttnn
 from ttl.config import Config
@@ -81,7 +81,7 @@ def _result(
     if not arrays:
         raise refused(f"{op.spelling} without a tensor", "give it tensors of the function")
     first = given[next(iter(arrays))]
-    dtype = checked_dtype(first, "argument")
+    dtype = check_dtype(first, "argument")
     return _make_like(first, _computed(op, given, arrays, dtype, config), dtype)
 
 

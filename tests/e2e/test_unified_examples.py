@@ -14,7 +14,7 @@ import ttl
 from ttl import ttnn
 from ttl.config import Config, process_variables
 from ttl.driver.compile import compile_operation
-from ttl.source.unified.unify import shown_threads
+from ttl.source.unified.unify import show_threads
 from ttl.target import load
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
@@ -89,13 +89,13 @@ def test_kernels_are_the_same_up_to_names(example: str) -> None:
 def test_the_kernels_that_are_shown_run(example: str, tmp_path: Path) -> None:
     unified, _ = BOTH_FORMS.forms(example)
     given = dict(zip(unified.signature.parameters, BOTH_FORMS.tensors(example), strict=True))
-    shown = shown_threads(unified, given)
+    shown = show_threads(unified, given)
     assert shown is not None
     text = shown.partition("# The kernels that it becomes\n")[2]
     operation = executed(text, unified.__name__, tmp_path)
     np.testing.assert_array_equal(result(operation, example), result(unified, example))
     assert kernels(operation, example) == kernels(unified, example)
-    assert shown_threads(operation, given) is None
+    assert show_threads(operation, given) is None
 
 
 def test_the_operation_of_the_readme(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 import ttl
 from ttl import ttnn
 from ttl.config import process_variables
-from ttl.source.unified.unify import shown_threads
+from ttl.source.unified.unify import show_threads
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 BACKENDS = pytest.mark.parametrize("backend", ["sim", "host"])
@@ -96,7 +96,7 @@ def test_the_kernels_that_are_shown_run(
     monkeypatch.setattr(ttl.Operation, "__call__", noted)
     example(folder, name).run()
     operation, given = calls[0]
-    shown = shown_threads(operation, dict(zip(operation.signature.parameters, given, strict=True)))
+    shown = show_threads(operation, dict(zip(operation.signature.parameters, given, strict=True)))
     assert shown is not None
     file = tmp_path / "shown.py"
     file.write_text(shown.partition("becomes\n")[2], encoding="utf-8")

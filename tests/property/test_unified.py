@@ -19,7 +19,7 @@ from property.unified_programs import THREADS, Maker, Program
 from ttl import ttnn
 from ttl.config import Config, process_variables
 from ttl.driver.compile import compile_operation
-from ttl.source.unified.unify import shown_threads
+from ttl.source.unified.unify import show_threads
 from ttl.target import load
 
 COUNT = 200
@@ -69,7 +69,7 @@ def python(text: str) -> dict[str, str]:
 
 def shown(made, program: Program) -> str:
     names = dict(zip("aby", tensors(program), strict=True))
-    return (shown_threads(made, names) or "").partition("becomes\n")[2]
+    return (show_threads(made, names) or "").partition("becomes\n")[2]
 
 
 @pytest.mark.sampled(6)

@@ -17,7 +17,7 @@ from ttl.dialects.ttkernel import processor_of
 from ttl.passes.module_pass import Maker, branch_end, not_yet
 
 from .d2m_conversions import convert_ops
-from .d2m_kernels import Kernel, Operand, Program, new_kernel
+from .d2m_kernels import Kernel, KernelOperand, KernelProgram, new_kernel
 
 HOST = "host"  # the module for the host's part
 
@@ -38,7 +38,7 @@ def _require_generic(module: ModuleOp, generics: list[d2m.GenericOp]) -> None:
             raise not_yet(what, function, "give the generic: its operands are the buffers")
 
 
-class _Converter(Program):
+class _Converter(KernelProgram):
     def convert(self) -> None:
         movers = [k for k in self.kernels if processor_of(k) != "compute"]
         for kernel in self.kernels:
@@ -90,7 +90,7 @@ class _Converter(Program):
         kernel.copy_shard(make, output, block, is_read=False, steps=steps)
         make.add(ttl.PopOp.create(operands=[kernel.buffer(output)]))
 
-    def _fill(self, function: func.FuncOp, operands: list[Operand]) -> None:
+    def _fill(self, function: func.FuncOp, operands: list[KernelOperand]) -> None:
         kernel = Kernel(self, function, None)
         make = Maker.before(kernel.first, kernel.function)
         for operand in operands:

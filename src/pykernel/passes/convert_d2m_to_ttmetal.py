@@ -29,7 +29,7 @@ from ttl.passes.module_pass import Maker, erase, set_function_type, target_of, u
 from ttl.semantics.types import TILE_SIZE, Shape
 
 from .convert_d2m_to_ttl import HOST
-from .d2m_allocate import aligned, size_bytes, space_of
+from .d2m_allocate import align, size_bytes, space_of
 from .layout_programs import KERNELS, LayoutProgram, layout_module
 
 
@@ -116,7 +116,7 @@ class _Host:
         rows, columns, element = _rows_of(tiles)
         space = MemorySpaceAttr(StringAttr("dram"))
         type = MemRefType(element.element, (rows, columns), memory_space=space)
-        start = aligned(self.staged_to, target_of(self.module).dram_alignment_bytes)
+        start = align(self.staged_to, target_of(self.module).dram_alignment_bytes)
         self.staged_to = start + rows * columns * element.dtype.element_bytes
         return _create(make, type, start)
 

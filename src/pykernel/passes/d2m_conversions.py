@@ -36,7 +36,7 @@ from ttl.passes.module_pass import (
     users_of,
 )
 
-from .d2m_kernels import Kernel, Operand, copy, node_index, tensor_slice
+from .d2m_kernels import Kernel, KernelOperand, copy, node_index, tensor_slice
 from .tile_loops import raise_loops
 
 
@@ -100,7 +100,7 @@ def _until_the_end(
     return value, Maker.before(place, op).add(release)
 
 
-def _hold(kernel: Kernel, op: d2m.AcquireOp, operand: Operand, is_wait: bool) -> SSAValue:
+def _hold(kernel: Kernel, op: d2m.AcquireOp, operand: KernelOperand, is_wait: bool) -> SSAValue:
     """Acquire the output's block, held to the end (rule SHARD)."""
     if kernel.held is None:
         assert not is_wait, "a thread that takes the output"

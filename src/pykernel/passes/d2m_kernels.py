@@ -43,7 +43,7 @@ from ttl.semantics.types import Shape
 from .d2m_generic_regions_to_funcs import OPERANDS
 
 
-class Operand:
+class KernelOperand:
     """An operand of the generic: its tensor, and its circular buffer in the kernels."""
 
     def __init__(self, position: int, value: SSAValue, name: str, tensor: str):
@@ -79,7 +79,7 @@ class Operand:
         return tensor_of(self.shard, self.dtype)
 
 
-class Program:
+class KernelProgram:
     """One generic, whose kernels are functions of the module."""
 
     def __init__(self, module: ModuleOp, generic: d2m.GenericOp):
@@ -96,7 +96,7 @@ class Program:
         self.locations = [argument.location for argument in self.kernels[0].body.block.args]
         arguments = [argument.name_hint for argument in function.body.block.args]
         self.operands = [
-            Operand(n, value, names[n] or f"cb_{n}", arguments[n] or f"tensor_{n}")
+            KernelOperand(n, value, names[n] or f"cb_{n}", arguments[n] or f"tensor_{n}")
             for n, value in enumerate(generic.operands)
         ]
         count = len(self.operands)
@@ -136,7 +136,7 @@ def new_kernel(name: str, attributes: dict[str, Attribute]) -> func.FuncOp:
 class Kernel:
     """A kernel function, before or after its conversion."""
 
-    def __init__(self, program: Program, function: func.FuncOp, mover: int | None):
+    def __init__(self, program: KernelProgram, function: func.FuncOp, mover: int | None):
         self.program, self.function, self.mover = program, function, mover
         self.body = function.body.block
         self.tensors: dict[int, SSAValue] = {}
@@ -182,7 +182,7 @@ class Kernel:
 
     # Named values ---------------------------------------------------------------------------------
 
-    def buffer(self, operand: Operand) -> SSAValue:
+    def buffer(self, operand: KernelOperand) -> SSAValue:
         for op in self.body.ops:
             if isinstance(op, ttl.BindBufferOp) and ttl.buffer_name(op.result) == operand.name:
                 return op.result
@@ -190,7 +190,7 @@ class Kernel:
         symbol = SymbolRefAttr(name)
         return make.new(ttl.BindBufferOp, (), operand.buffer_type, name, buffer=symbol)
 
-    def tensor(self, operand: Operand) -> SSAValue:
+    def tensor(self, operand: KernelOperand) -> SSAValue:
         """Return the argument for a tensor, after the conversion."""
         positions = numbers_in(self.function.attributes["ttl.crta_indices"])
         if operand.position in positions:
@@ -202,14 +202,14 @@ class Kernel:
         set_function_type(self.function)
         return argument
 
-    def acquire(self, make: Maker, kind: type[ttl.AcquireOp], operand: Operand) -> SSAValue:
+    def acquire(self, make: Maker, kind: type[ttl.AcquireOp], operand: KernelOperand) -> SSAValue:
         buffer, hint = self.buffer(operand), f"{operand.name}_block"
         return make.new(kind, [buffer], operand.block_type, hint)
 
     def copy_shard(
         self,
         make: Maker,
-        operand: Operand,
+        operand: KernelOperand,
         block: SSAValue,
         is_read: bool,
         steps: Sequence[SSAValue | None] = (None, None),
@@ -233,7 +233,7 @@ def node_index(make: Maker, dimension: int, hint: str | None = None) -> SSAValue
 
 
 def tensor_slice(
-    make: Maker, tensor: SSAValue, starts: list[SSAValue], operand: Operand
+    make: Maker, tensor: SSAValue, starts: list[SSAValue], operand: KernelOperand
 ) -> SSAValue:
     return make.new(ttl.TensorSliceOp, [tensor, *starts], operand.block_type)
 

@@ -25,7 +25,7 @@ from ttl.language.operation import Program
 from ttl.loading import without_collecting
 from ttl.loading.forks import ForkLock, WhileRunning
 from ttl.semantics.limits import check_limits, check_semaphores
-from ttl.source.captured import captured_writes
+from ttl.source.captured import find_captured_writes
 from ttl.source.facts import facts_of
 from ttl.target import Target
 
@@ -128,7 +128,7 @@ def make_module(program: Program, target: Target) -> ModuleOp:
     check_limits(program.buffers, target, program.options.get("ttl-l1-budget"))
     check_semaphores(program.semaphores, target)
     _ = facts_of(program).points  # refuses what is released on some paths only
-    if written := captured_writes(program, codes.CAPTURED_WRITTEN):
+    if written := find_captured_writes(program, codes.CAPTURED_WRITTEN):
         raise CompileError(*written)
     frontend = program.operation.frontend
     module: ModuleOp = (build_module if frontend is None else frontend.module)(program, target)

@@ -19,12 +19,12 @@ from ttl.diagnostics.painting import show_text
 from ttl.language.arguments import is_tensor
 from ttl.language.operation import Program, definition_span
 from ttl.loading.recent import Recent
-from ttl.source.captured import captured_writes
+from ttl.source.captured import find_captured_writes
 from ttl.source.facts import facts_of
-from ttl.source.facts.releases import refuse_repairs, supplied_note
+from ttl.source.facts.releases import make_supplied_note, refuse_repairs
 from ttl.source.functions import place_of
 from ttl.source.old_names import old_names, old_names_note
-from ttl.source.undeclared import undeclared_kernels
+from ttl.source.undeclared import find_undeclared_kernels
 
 from .surroundings import surroundings
 
@@ -95,10 +95,10 @@ class Remarks:
 
     def show_threads(self, program: Program) -> None:
         """Once for each unified operation: its threads, and the kernels that it becomes."""
-        from ttl.source.unified.unify import shown_threads
+        from ttl.source.unified.unify import show_threads
 
         name = program.operation.__name__
-        text = shown_threads(program.operation, program.arguments)
+        text = show_threads(program.operation, program.arguments)
         text = text or f"`{name}` is not unified: each of its kernels is a thread of its own"
         if self._noted.is_first(text, None):
             print(text)
@@ -118,7 +118,7 @@ class Remarks:
         kernels = tuple(place_of(kernel.function.__code__) for kernel in program.kernels)
         mild = codes.CAPTURED_WRITTEN.mild
         refuses = config.severity_of(mild) is Severity.ERROR
-        written = captured_writes(program, mild) if config.backend == "sim" else []
+        written = find_captured_writes(program, mild) if config.backend == "sim" else []
         if errors := [each for each in written if each.severity is Severity.ERROR]:
             raise UsageError(*errors)
         if not self._noted.is_first(kernels, None) and not refuses:
@@ -130,9 +130,9 @@ class Remarks:
 
     def _notes(self, program: Program) -> Iterator[Diagnostic | None]:
         name, facts = program.operation.__name__, facts_of(program)
-        yield supplied_note(name, facts.points)
+        yield make_supplied_note(name, facts.points)
         yield self._old_names(program)
-        yield from undeclared_kernels(program)
+        yield from find_undeclared_kernels(program)
 
     def _old_names(self, program: Program) -> Diagnostic | None:
         """One note for a program: what one of its operations has shown is not shown again."""

@@ -18,7 +18,7 @@ from ttl.source import tree
 from ttl.source.bindings import Around, Binding, Variable
 from ttl.source.python import as_text
 from ttl.source.read import read_module
-from ttl.source.walking import Changer, changed, walk
+from ttl.source.walking import Changer, copy_with, walk
 
 _POSTS = Around("posts")
 Body = tree.Body
@@ -145,7 +145,7 @@ def _post_first(kernel: tree.Assign, roles: _Roles) -> tree.Assign:
     if reading is not None:
         call: Any = roles.receive_call.value
         given = (tree.Name(place, _name(reading)),)
-        waited += [reading, changed(roles.receive_call, value=changed(call, arguments=given))]
+        waited += [reading, copy_with(roles.receive_call, value=copy_with(call, arguments=given))]
 
     defined = (posting,) if roles.receive.place > roles.send_call.place else ()
 
@@ -180,15 +180,15 @@ def _split_receive(
         if isinstance(statement, tree.Assign) and rest:  # its wait
             rest = rest[1:]
         post = _call_of(posts, "add", call)
-        posting = changed(receive, value=changed(function, body=(*function.body[:at], post)))
+        posting = copy_with(receive, value=copy_with(function, body=(*function.body[:at], post)))
         return posting, _renamed(receive, "read_received", rest) if rest else None
     return receive, None
 
 
 def _renamed(definition: tree.Assign, name: str, body: Body) -> tree.Assign:
     target = tree.Target(definition.place, Variable(name, _function(definition).scope))
-    function = changed(_function(definition), name=name, body=body)
-    return changed(definition, targets=(target,), value=function)
+    function = copy_with(_function(definition), name=name, body=body)
+    return copy_with(definition, targets=(target,), value=function)
 
 
 class _Replaced(Changer):
@@ -249,7 +249,7 @@ def _declares(statement: tree.Statement, buffer: Binding | None) -> bool:
 def _bound(node: tree.Node, old: Binding, new: Binding) -> tree.Node:
     def renamed(each: tree.Node) -> tree.Node:
         is_old = isinstance(each, (tree.Name, tree.Target)) and each.binding is old
-        return changed(each, binding=new) if is_old else each
+        return copy_with(each, binding=new) if is_old else each
 
     made: tree.Node = _Replaced(renamed).node(node)
     return made

@@ -11,7 +11,7 @@ from .block_math import Fill, operand_type
 from .builder import KernelBuilder
 from .environment import MISSING
 from .functions import BoundMethod
-from .generators import FOR, Generator
+from .generators import FOR, GeneratorCall
 from .hir import BlockValue, PipeValue, StandIn, TransferValue, Value
 from .in_python import example, in_python, refusal, require_python
 from .items import changing_method
@@ -24,7 +24,7 @@ from .ranges import RangeValue
 
 
 def attribute_of(builder: KernelBuilder, owner: object, name: str) -> Value:
-    if isinstance(owner, Generator):
+    if isinstance(owner, GeneratorCall):
         raise not_in_kernels(f"`{name}` of a generator", FOR)
     if isinstance(owner, StandIn):
         return _of_stand_in(builder, owner, name)
@@ -73,8 +73,7 @@ def set_attribute(builder: KernelBuilder, owner: Value, name: Value, value: Valu
     if isinstance(owner, StandIn):
         require_python(setattr, owner, name, None)
     raise not_in_kernels(
-        f"`{name}` of {describe(owner)} cannot be set",
-        "keep the value in a variable of the kernel",
+        f"`{name}` of {describe(owner)} cannot be set", "keep the value in a variable of the kernel"
     )
 
 

@@ -45,7 +45,7 @@ from ttl.semantics.ops.rules import normal_dims, shapeless_value
 from ttl.semantics.ops.wanted import fill_helps, helps_instead, takes_number
 from ttl.semantics.types import BlockType, Shape, at_least_matrix
 
-from .block_shapes import completed
+from .block_shapes import complete_shape
 from .builder import KernelBuilder
 from .hir import (
     BlockValue,
@@ -67,9 +67,7 @@ from .value_ranges import as_constant
 
 class Fill(StandIn):
     """A fill whose shape or element type is still unknown.
-
-    Its value is a number, or a scalar that is known when the kernel runs.
-    """
+    Its value is a number, or a scalar that is known when the kernel runs."""
 
     described = "a fill without a shape"
     python_class: type = BlockExpression
@@ -337,7 +335,7 @@ def block_operand(builder: KernelBuilder, operand: Value, context: BlockType) ->
         raise _not_a_block("Block.store()", operand)
     if context.shape is not None and is_complete(context.shape):
         rank = len(block_type(operand.type).shape or ())
-        return completed(operand, context.shape[len(context.shape) - rank :])
+        return complete_shape(operand, context.shape[len(context.shape) - rank :])
     return operand
 
 
@@ -430,8 +428,7 @@ def _parameter(builder: KernelBuilder, op: BlockOp, value: Value) -> Value:
 
 def fill(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
     """Make a fill. If it has a shape but no element type, it takes the type that all of the
-    kernel's buffers share.
-    """
+    kernel's buffers share."""
     builder.require(KernelKind.COMPUTE, "ttl.math.fill()")
     scalars = [v for v in (*args, *kwargs.values()) if isinstance(v, Scalar)]
 

@@ -11,11 +11,9 @@ from .hir import BlockValue, Op, RunTime
 from .problems import not_yet
 
 
-def completed(value: BlockValue, shape: Shape) -> BlockValue:
+def complete_shape(value: BlockValue, shape: Shape) -> BlockValue:
     """Complete the sizes of a value by making it again, at its place, in the whole shape.
-
-    A broadcast without a shape takes it from the values it meets, which may differ in shape.
-    """
+    A broadcast without a shape takes it from the values it meets, which may differ in shape."""
     found, op = block_type(value.type), value.owner
     if is_complete(found.shape):
         return value
@@ -41,4 +39,6 @@ def _completed_operands(op: Op, shape: Shape) -> list[RunTime]:
     first = block_type(operands[0].type).shape
     if op.becomes.ENTRY.parameters and not is_complete(first) and len(first or ()) != len(shape):
         raise not_yet(f"{op.becomes.ENTRY.spelling} of a broadcast without a shape")
-    return [completed(operand, shape) for operand in operands if isinstance(operand, BlockValue)]
+    return [
+        complete_shape(operand, shape) for operand in operands if isinstance(operand, BlockValue)
+    ]

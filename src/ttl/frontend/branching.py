@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from .builder import KernelBuilder
-from .continuations import Choice, Steps, jumps_in, live_steps, reads_first, up_to_jumps
+from .continuations import Decision, Steps, jumps_in, live_steps, reads_first, up_to_jumps
 from .hir import Scalar
 from .joins import Branches, truth_here
 from .problems import FlowBroken, flow_broken
 
 
-def branch(builder: KernelBuilder, choice: Choice, rest: Steps) -> Steps:
+def branch(builder: KernelBuilder, choice: Decision, rest: Steps) -> Steps:
     """Evaluate an `if` by rule REST of continuations.py."""
     condition = truth_here(builder, choice.test())
     if not isinstance(condition, Scalar):
@@ -25,7 +25,9 @@ def branch(builder: KernelBuilder, choice: Choice, rest: Steps) -> Steps:
     return _join_or_split(builder, condition, choice, rest)
 
 
-def _branches(builder: KernelBuilder, condition: Scalar, choice: Choice, taken: Steps) -> Branches:
+def _branches(
+    builder: KernelBuilder, condition: Scalar, choice: Decision, taken: Steps
+) -> Branches:
     return Branches(
         builder,
         condition,
@@ -34,7 +36,9 @@ def _branches(builder: KernelBuilder, condition: Scalar, choice: Choice, taken: 
     )
 
 
-def _join_or_split(builder: KernelBuilder, condition: Scalar, choice: Choice, rest: Steps) -> Steps:
+def _join_or_split(
+    builder: KernelBuilder, condition: Scalar, choice: Decision, rest: Steps
+) -> Steps:
     """Duplicate the shortest continuation that makes the branches join."""
     branches, count = _branches(builder, condition, choice, ()), 0
     while True:
@@ -67,5 +71,5 @@ def _with_ends(rest: Steps, count: int) -> int:
     return count
 
 
-def _changed_containers(choice: Choice) -> FlowBroken:
+def _changed_containers(choice: Decision) -> FlowBroken:
     return flow_broken("a list, dict or set that a condition changes", undecided=choice.deciding)

@@ -40,8 +40,8 @@ from .hir import (
     Body,
     HeldBlock,
     Op,
+    Origin,
     PipeValue,
-    Place,
     RunTime,
     Scalar,
     Value,
@@ -58,7 +58,7 @@ from .problems import (
     not_in_kernels,
     not_yet,
 )
-from .state import ContainerT, Do, Frame, Loop, Made, Path, State, Variable, functions_in
+from .state import ContainerT, Do, Frame, Made, OpenLoop, Path, State, Variable, functions_in
 
 if TYPE_CHECKING:
     from .continuations import Steps
@@ -93,14 +93,14 @@ class KernelBuilder(ABC):
         self.state = State()
         self.entry = self.body = Body()
         self.node: tree.Node | None = None  # being evaluated
-        self.loops: tuple[Loop, ...] = ()  # around this place, innermost last
+        self.loops: tuple[OpenLoop, ...] = ()  # around this place, innermost last
         self.pipes: tuple[PipeValue, ...] = ()  # of the net functions around it, innermost last
         self.is_trial = False  # can evaluation fall back if values cannot be carried?
         self.may_be_unrolled = False  # the loop being evaluated
         self.frame_count = self.block_count = self.number_count = 0
         self.known_loops: dict[Hashable, Failure] = {}  # by their starting state
         self.parts: set[tree.Node] = set()  # loops in nests without their first iteration
-        self.signposts: dict[signpost, Place | None] = {}  # made, but not entered on any path
+        self.signposts: dict[signpost, Origin | None] = {}  # made, but not entered on any path
         # Variables that are None before a loop, but not after each iteration.
         self.changing: set[tuple[tree.Node, Variable]] = set()
         file = own_code(kernel.function).co_filename
@@ -198,8 +198,8 @@ class KernelBuilder(ABC):
         return None if self.node is None else self.frame.span(self.node)
 
     @property
-    def place(self) -> Place | None:
-        return None if self.node is None else Place(self.frame, self.node)
+    def place(self) -> Origin | None:
+        return None if self.node is None else Origin(self.frame, self.node)
 
     @contextmanager
     def at(self, node: tree.Node) -> Iterator[None]:
@@ -261,9 +261,7 @@ class KernelBuilder(ABC):
 
     def attempt(self, do: Do) -> Path:
         """Try a path that ends if values cannot be carried, raising Mistake with `flow`.
-
-        Mistakes of other kinds count even if another way is taken.
-        """
+        Mistakes of other kinds count even if another way is taken."""
         outer, self.is_trial = self.is_trial, True
         path = Path(self.state.fork(), Body(around=self.body))
         try:
@@ -388,7 +386,7 @@ class KernelBuilder(ABC):
         constant.is_natural = value >= 0
         return constant
 
-    def new(self, value: ContainerT, carrier: Loop | None = None) -> ContainerT:
+    def new(self, value: ContainerT, carrier: OpenLoop | None = None) -> ContainerT:
         """Register a container that the kernel makes, and may change."""
         self.state.containers[id(value)] = Made(value, self.loop, [], carrier)
         return value
@@ -398,7 +396,7 @@ class KernelBuilder(ABC):
         return self.body.region
 
     @property
-    def loop(self) -> Loop | None:
+    def loop(self) -> OpenLoop | None:
         return self.loops[-1] if self.loops else None
 
     @contextmanager
@@ -410,7 +408,7 @@ class KernelBuilder(ABC):
             self.body = outer
 
     @contextmanager
-    def inside(self, loop: Loop, body: Body) -> Iterator[None]:
+    def inside(self, loop: OpenLoop, body: Body) -> Iterator[None]:
         """Evaluate inside the body of a loop."""
         loops, self.loops = self.loops, (*self.loops, loop)
         try:

@@ -33,22 +33,22 @@ from .loop_values import (
     Slot,
     changes,
     common_type,
-    filled,
+    convert_type,
+    fill_template,
     names_of,
-    rebuilt,
+    rebuild,
     slots_of,
-    typed,
-    zipped,
+    zip_items,
 )
 from .node_values import is_same
 from .problems import FlowBroken, Unusable, describe, flow_broken, on_some_paths
 from .scalars import as_kind, common_kind
-from .state import LocalFunction, Loop, Variable
+from .state import LocalFunction, OpenLoop, Variable
 from .uses import Uses, uses_of_all
 
 
 class Carried:
-    def __init__(self, builder: KernelBuilder, variables: Iterable[Variable], loop: Loop):
+    def __init__(self, builder: KernelBuilder, variables: Iterable[Variable], loop: OpenLoop):
         self.builder, self.loop = builder, loop
         self.before = builder.state.values
         self.start: list[RunTime] = []
@@ -65,7 +65,7 @@ class Carried:
         self.values_of_blocks &= {*range(len(self.start))}
         self.blocks.pop_blocks(self.start, self.values_of_blocks)
         self.blocks.begin()
-        self.finished = _finished(builder)
+        self.finished = _find_finished(builder)
         self.doubtful = builder.state.doubtful
         self.acquired_before = builder.block_count
 
@@ -89,8 +89,7 @@ class Carried:
 
     def _may_be_kept(self, variable: Variable, value: Value) -> bool:
         """Does the body always, or mostly (None), reset the variable, and did this suffice so far?
-        A fill is kept until the loop shows which block it becomes.
-        """
+        A fill is kept until the loop shows which block it becomes."""
         given = constants_of(self.loop.nodes).get(variable.of, [])
         resets = [each for each in given if each and _is_again(each.value, value)]
         is_reset = len(resets) == len(given) > 0 or (value is None and len(resets) > 0)
@@ -113,7 +112,7 @@ class Carried:
         """Refuse to release a block from before the loop: only one iteration could."""
         if self.loop.hidden or self.loop.may_release or not self.loop.nodes:
             return
-        for block in _finished(self.builder) - self.finished:
+        for block in _find_finished(self.builder) - self.finished:
             if block.age <= self.acquired_before:
                 name = block.buffer.hint or "a buffer"
                 what = f"a loop that releases a block of `{name}` acquired before it"
@@ -129,7 +128,7 @@ class Carried:
                 else self._template(item, by_value)
                 for item in items
             ]
-            return MISSING if any(part is MISSING for part in parts) else rebuilt(value, parts)
+            return MISSING if any(part is MISSING for part in parts) else rebuild(value, parts)
         if self.loop.carries_blocks and by_value and self.blocks.takes(value):
             return BlockSlot(self.blocks.number(value))
         if not changes(value) and not (by_value and is_readable(value)):
@@ -154,24 +153,24 @@ class Carried:
         self.builder.state.values |= self.fixed
 
     def _bind(
-        self, values: Sequence[RunTime], blocks: Sequence[RunTime], carrier: Loop | None = None
+        self, values: Sequence[RunTime], blocks: Sequence[RunTime], carrier: OpenLoop | None = None
     ) -> None:
         for number in self.values_of_blocks:
             values[number].is_popped = True  # type: ignore[attr-defined]
         for variable, template in self.templates.items():
-            value = filled(template, values, blocks)
+            value = fill_template(template, values, blocks)
             if isinstance(value, list) and value is template:
                 value = list(value)  # an empty list
             name_value(value, variable.name)
             self._make_lists(value, self._carrier(variable) or carrier)
             self.builder.state.values[variable] = value
 
-    def _carrier(self, variable: Variable) -> Loop | None:
+    def _carrier(self, variable: Variable) -> OpenLoop | None:
         """Return the outermost loop that carries a list to this variable."""
         made = self.builder.state.containers.get(id(self.before[variable]))
         return None if made is None else made.carrier
 
-    def _make_lists(self, value: Value, carrier: Loop | None) -> None:
+    def _make_lists(self, value: Value, carrier: OpenLoop | None) -> None:
         """Register the lists in a value as new ones, which this body may change."""
         if isinstance(value, list):
             self.builder.new(value, carrier)
@@ -224,9 +223,9 @@ class Carried:
             type = yielded[template.number].type
             if not _fits(self.builder, value, type):
                 return self._other_kind(variable, self.start[template.number], value)
-            yielded[template.number] = typed(self.builder, value, type)
+            yielded[template.number] = convert_type(self.builder, value, type)
             return None
-        pairs = zipped(template, value)
+        pairs = zip_items(template, value)
         if pairs is None and isinstance(template, list) and isinstance(value, list):
             what = f"a loop that changes the length of `{name}`, a list made before it"
             return flow_broken(what, loop=self._carrier(variable) or self.loop, is_of_end=True)
@@ -264,8 +263,7 @@ class Carried:
 
     def finish(self, results: Sequence[RunTime], unusable: dict[Variable, Unusable]) -> None:
         """Bind the variables to the loop's results. The iteration that finished a handle, if any,
-        is unknown afterwards.
-        """
+        is unknown afterwards."""
         state = self.builder.state
         state.doubtful = {**dict.fromkeys(state.doubtful, None), **self.doubtful}
         self.builder.state.values = dict(self.before)
@@ -273,7 +271,7 @@ class Carried:
         self.builder.state.values |= unusable
 
 
-def _finished(builder: KernelBuilder) -> set[HeldBlock]:
+def _find_finished(builder: KernelBuilder) -> set[HeldBlock]:
     """Return the blocks that at least one path releases."""
     handles = builder.state.released | builder.state.doubtful.keys()
     return {handle for handle in handles if isinstance(handle, HeldBlock)}
@@ -303,7 +301,7 @@ def _fits(builder: KernelBuilder, value: Value, type: Attribute) -> bool:
     return not builder.keeps_kinds and common_kind(kind, wanted) is wanted
 
 
-def assigned(builder: KernelBuilder, uses: Uses) -> set[Variable]:
+def find_assigned(builder: KernelBuilder, uses: Uses) -> set[Variable]:
     """Return the variables that statements may assign, also through functions they call."""
     values, found = builder.state.values, builder.variables(uses.stored)
     # `block += value` changes the block's contents, not its name.
@@ -335,7 +333,7 @@ def grow(builder: KernelBuilder, variable: Variable, kind: type | Attribute | No
             value = block_operand(builder, value, block_type(kind))
         elif not isinstance(value, BlockValue) or value.type == kind:
             return False
-        builder.state.values[variable] = typed(builder, value, kind)
+        builder.state.values[variable] = convert_type(builder, value, kind)
     elif value is None:  # from a function that returns inside a loop
         builder.state.values[variable] = kind(0)
     else:

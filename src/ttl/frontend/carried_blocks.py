@@ -38,9 +38,7 @@ class CarriedBlocks:
 
     def takes(self, value: Value) -> TypeGuard[HeldBlock | TransferValue]:
         """Does rule NAME apply: will the program itself release it or wait for it?
-
-        Not to a transfer of a pipe, which has counters.
-        """
+        Not to a transfer of a pipe, which has counters."""
         is_movement = self.builder.kernel.kind is KernelKind.DATAMOVEMENT
         if isinstance(value, TransferValue) and value.kind in ("read", "write"):
             return is_movement and value not in self.builder.state.released
@@ -142,8 +140,7 @@ CARRYING = (scf.YieldOp, scf.ForOp, scf.WhileOp)
 
 def stores_under_aliases(body: Body) -> Iterator[Diagnostic]:
     """Report stores into a block that a loop or branch carries by its contents: every name of a
-    block must see a store.
-    """
+    block must see a store."""
     carried = {v for op in body.walk() if op.becomes in CARRYING for v in op.operands}
     for op in body.walk():
         if op.becomes is not ttl.StoreOp or op.operands[1] not in carried:

@@ -42,7 +42,7 @@ class Enter:
     body: Sequence[tree.Statement] = ()  # of an entered loop
 
 
-def doing(node: tree.Node, do: Callable[[], object]) -> Enter:
+def make_action(node: tree.Node, do: Callable[[], object]) -> Enter:
     """Make a step of an action that leaves all following steps."""
 
     def enter(rest: Steps) -> Steps:
@@ -53,7 +53,7 @@ def doing(node: tree.Node, do: Callable[[], object]) -> Enter:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Choice:
+class Decision:
     """An `if` of the program, or on a value that needs a branch for each case."""
 
     node: tree.Node
@@ -63,7 +63,7 @@ class Choice:
     deciding: Undecided | None = None  # where the called code may decide the value
 
 
-Step = tree.Statement | End | Enter | Choice
+Step = tree.Statement | End | Enter | Decision
 Steps = tuple[Step, ...]
 
 
@@ -72,7 +72,7 @@ def uses_of_step(step: Step) -> Uses:
         return uses_of(step)
     if isinstance(step, Enter):
         return uses_of_all(step.body).perhaps()
-    if isinstance(step, Choice):
+    if isinstance(step, Decision):
         return uses_of_steps(step.then).either(uses_of_steps(step.otherwise))
     return NOTHING
 

@@ -18,8 +18,8 @@ from ttl.semantics.types import BlockType
 
 from .builder import KernelBuilder
 from .hir import GroupValue, HeldBlock, PipeValue, Scalar, SliceValue, TransferValue, Value
-from .linear import known_difference
-from .pipe_copies import copy_pipe, written_pipe
+from .linear import find_difference
+from .pipe_copies import copy_pipe, find_written_pipe
 from .problems import describe, flow_broken
 
 
@@ -80,7 +80,7 @@ def _bound(item: Value, layout: Layout) -> Value:
 
 def constant_difference(stop: Value, start: Value) -> int:
     """Return `stop - start` if it is a constant, as in `row * 2 : row * 2 + 2`."""
-    found = known_difference(stop, start)
+    found = find_difference(stop, start)
     if found is None:
         raise flow_broken(
             "slices whose extent is not a constant",
@@ -91,7 +91,7 @@ def constant_difference(stop: Value, start: Value) -> int:
 
 def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:
     builder.require(KernelKind.DATAMOVEMENT, "ttl.copy()")
-    src, dst = written_pipe(builder, src, "dst"), written_pipe(builder, dst, "src")
+    src, dst = find_written_pipe(builder, src, "dst"), find_written_pipe(builder, dst, "src")
     if isinstance(src, PipeValue) or isinstance(dst, PipeValue):
         return copy_pipe(builder, src, dst)
     if isinstance(src, SliceValue) and isinstance(dst, HeldBlock):

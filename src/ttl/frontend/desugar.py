@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 from ttl.source import tree
 from ttl.source.bindings import Variable
-from ttl.source.walking import Changer, changed, children, walk
+from ttl.source.walking import Changer, children, copy_with, walk
 
 SIMPLE = (tree.Evaluate, tree.Assign, tree.Update)
 
 
 @lru_cache(maxsize=256)
-def tested_inside(node: tree.While) -> tree.While:
+def test_inside(node: tree.While) -> tree.While:
     """Rewrite `while f() > 0:` as a loop with a `break` where the test fails."""
     place = node.place
     fails = tree.Unary(node.test.place, "not", node.test)
@@ -34,8 +34,7 @@ class RangeLoop(NamedTuple):
 @lru_cache(maxsize=256)
 def nest_of(node: tree.Loop | tree.While) -> tuple[RangeLoop, ...]:
     """Return perfectly nested loops over calls without calls in their arguments, each with its own
-    counter; () for others.
-    """
+    counter; () for others."""
     if not isinstance(node, tree.Loop) or not isinstance(node.over, tree.Call):
         return ()
     if not isinstance(node.target, tree.Target) or not isinstance(node.target.binding, Variable):
@@ -53,8 +52,7 @@ def nest_of(node: tree.Loop | tree.While) -> tuple[RangeLoop, ...]:
 @lru_cache(maxsize=256)
 def without_first(nest: tuple[RangeLoop, ...], ranges: tuple[range, ...]) -> tree.Loop:
     """Return a nest without its very first iteration: the innermost loop starts at its second step
-    if all others are at their first.
-    """
+    if all others are at their first."""
     *outer, inner = nest
     place, steps = inner.node.place, ranges[-1]
 
@@ -68,9 +66,9 @@ def without_first(nest: tuple[RangeLoop, ...], ranges: tuple[range, ...]) -> tre
     is_first = tree.Logic(place, "and", are_first)
     start = tree.Choice(place, is_first, number(steps[1]), number(steps[0]))
     bounds = (start, number(steps.stop), number(steps.step))
-    loop = changed(inner.node, over=changed(inner.call, arguments=bounds))
+    loop = copy_with(inner.node, over=copy_with(inner.call, arguments=bounds))
     for each in reversed(outer):
-        loop = changed(each.node, body=(loop,))
+        loop = copy_with(each.node, body=(loop,))
     return loop
 
 

@@ -23,21 +23,21 @@ from .attributes import find_method
 from .block_math import Fill, is_block
 from .builder import KernelBuilder
 from .functions import BoundMethod, inline
-from .generators import FOR, Generator, is_calculation
+from .generators import FOR, GeneratorCall, is_calculation
 from .hir import RunTime, Scalar, StandIn, Value, is_run_time
-from .in_python import example, in_python, refused
-from .items import iterated
+from .in_python import example, in_python, refuse
+from .items import list_items
 from .node_values import NodeFunctions, NodeObjects, PerNode, all_in
 from .problems import not_in_kernels, not_yet, raised
 from .python_functions import ALWAYS, PYTHON, is_pure
 from .state import LocalFunction
-from .texts import known_text
+from .texts import make_known_text
 from .value_ranges import as_constant
 
 PYTHON_NAMES = frozenset(function.__name__ for function in PYTHON)
 
 
-def handled(
+def call_handler(
     builder: KernelBuilder,
     handler: Callable[..., Value],
     arguments: list[Value],
@@ -76,38 +76,37 @@ def call(
         return call(builder, function, [*first, *arguments], named | keywords)
     if isinstance(function, BoundMethod):
         given = [function.owner, *arguments]
-        return handled(builder, function.method, given, keywords, function.name)
+        return call_handler(builder, function.method, given, keywords, function.name)
     if isinstance(function, (MethodType, BuiltinFunctionType, MethodWrapperType)):
         owner = function.__self__
         if (found := find_method(builder, owner, function.__name__)) is not None:
             method, owner = found
-            return handled(builder, method, [owner, *arguments], keywords, function.__name__)
+            return call_handler(builder, method, [owner, *arguments], keywords, function.__name__)
     if isinstance(function, (LocalFunction, NodeFunctions)) or _is_users(function):
         return inline(builder, function, arguments, keywords)
     handler = builder.handlers.calls.get(function) if _is_hashable(function) else None
     if handler is not None:
-        return handled(builder, handler, arguments, keywords, function)
+        return call_handler(builder, handler, arguments, keywords, function)
     return _call_of_python(builder, function, arguments, keywords)
 
 
 def _call_of_python(
     builder: KernelBuilder, function: object, arguments: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    arguments = [known_text(builder, _items_of(builder, function, each)) for each in arguments]
+    arguments = [make_known_text(builder, _items_of(builder, function, each)) for each in arguments]
     python = PYTHON.get(function) if _is_hashable(function) else None
     given = [*arguments, *keywords.values()]
     iterates = _is_one_of(function, ITERATING) and any(map(is_tensor, given))
     is_needed = iterates or is_run_time(given) or has_block(given)
     if python is not None and (is_needed or function in ALWAYS):
-        return handled(builder, python, arguments, keywords, called(function))
+        return call_handler(builder, python, arguments, keywords, called(function))
     _require_callable(builder, function, given)
     return _called_now(builder, function, arguments, keywords)
 
 
 def _inside(function: Value) -> tuple[Value, list[Value], dict[str, Value]] | None:
     """Return the function inside a method, a partial() or a user's callable object, with its first
-    arguments.
-    """
+    arguments."""
     first: Any = function
     part: Callable[[str], Any] = partial(getattr, function)
     if isinstance(function, NodeObjects):
@@ -125,7 +124,7 @@ def _require_callable(builder: KernelBuilder, function: object, given: list[Valu
     """Refuse a function that cannot be called now on constants."""
     function = function.first if isinstance(function, PerNode) else function
     if not callable(function) or isinstance(function, StandIn):
-        raise refused(function, "is not callable")
+        raise refuse(function, "is not callable")
     if has_block(given) and (_library(function) in NUMERIC or _is_one_of(function, OF_NUMBERS)):
         raise codes.BLOCK_IN_PYTHON.broken(f"`{called(function)}()` of a block", NUMBER)
     if _ends_process(function) and not builder.state.facts:
@@ -156,10 +155,10 @@ def _called_now(
 
 def _items_of(builder: KernelBuilder, function: object, given: Value) -> Value:
     """Return all items of a generator, for functions that need them all at the start."""
-    if not isinstance(given, Generator) or _is_one_of(function, (enumerate, len)):
+    if not isinstance(given, GeneratorCall) or _is_one_of(function, (enumerate, len)):
         return given
     before = len(builder.body.ops)
-    found = iterated(given)
+    found = list_items(given)
     acts = any(not is_calculation(op) for op in builder.body.ops[before:])
     if acts and not _is_one_of(function, AT_ONCE):
         what = f"{called(function)}() of a generator that does something between its values"

@@ -20,7 +20,7 @@ from ttl.dialects import ttl
 from ttl.dialects.locations import location_of
 
 from .handles import Handles
-from .hir import Body, Op, Place, RunTime
+from .hir import Body, Op, Origin, RunTime
 
 # Operands before the carried ones, for loops, branches and the ends of their bodies.
 BOUNDS: dict[type[Operation], int] = {
@@ -72,12 +72,12 @@ class _Needed:
 
     def _position(self, op: Op, position: int) -> None:
         first = FIRST.get(op.becomes, 0)
-        self.add(op.results[position], *(carried(body.end)[position] for body in op.bodies))
-        if starts := carried(op):
+        self.add(op.results[position], *(list_carried(body.end)[position] for body in op.bodies))
+        if starts := list_carried(op):
             self.add(starts[position], *(body.args[first + position] for body in op.bodies))
 
 
-def carried(op: Op) -> tuple[RunTime, ...]:
+def list_carried(op: Op) -> tuple[RunTime, ...]:
     return op.operands[BOUNDS[op.becomes] :]
 
 
@@ -125,7 +125,7 @@ class Emission:
             if op.bodies:
                 kept = [n for n, result in enumerate(results) if result in self.needed]
                 results = tuple([results[n] for n in kept])
-            starts = carried(op)
+            starts = list_carried(op)
             operands = (*operands[: BOUNDS[op.becomes]], *(starts[n] for n in kept if starts))
         made = op.becomes.create(
             operands=[self.values[operand] for operand in operands],
@@ -155,5 +155,5 @@ class Emission:
         return block
 
 
-def span_of_place(place: Place | None) -> Span | None:
+def span_of_place(place: Origin | None) -> Span | None:
     return None if place is None else place.frame.span(place.node)

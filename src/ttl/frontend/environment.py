@@ -10,10 +10,10 @@ from ttl.semantics.function_source import help_without_source
 from ttl.source import tree
 from ttl.source.facts.releases import function_points
 from ttl.source.functions import MISSING as MISSING
-from ttl.source.functions import named_value, own_code, place_of
+from ttl.source.functions import find_value, own_code, place_of
 from ttl.source.trees import tree_of
 
-from .node_values import MakeArgument, merged
+from .node_values import MakeArgument, merge_values
 
 
 class Environment:
@@ -27,10 +27,10 @@ class Environment:
         """Return the value of an outer name, or MISSING."""
         function = self.functions[0]
         if name not in own_code(function).co_freevars:
-            return named_value(name, function)
+            return find_value(name, function)
         if name not in self._found:
-            values = [named_value(name, each) for each in self.functions]
-            self._found[name] = merged(name, values, make)
+            values = [find_value(name, each) for each in self.functions]
+            self._found[name] = merge_values(name, values, make)
         return self._found[name]
 
 

@@ -12,12 +12,12 @@ from ttl.source import tree
 
 from .attributes import attribute_of, find_method
 from .builder import KernelBuilder
-from .dispatch import call, handled
+from .dispatch import call, call_handler
 from .functions import local_function
-from .generators import Generator, function_of
+from .generators import GeneratorCall, function_of
 from .hir import Scalar, Value, is_run_time
 from .in_python import in_python
-from .items import comprehended, dict_of, iterated, set_of
+from .items import dict_of, evaluate_comprehension, list_items, set_of
 from .joins import choose
 from .node_values import PerNode
 from .operators import binary, compare, logic, unary
@@ -61,16 +61,16 @@ def comprehension(builder: KernelBuilder, node: tree.Comprehension) -> Value:
     if node.kind == "generator":
         return _generator(builder, node)
     if key is None:
-        items = comprehended(builder, node, lambda: expression(builder, node.value))
+        items = evaluate_comprehension(builder, node, lambda: expression(builder, node.value))
         return set_of(builder, items) if node.kind == "set" else builder.new(items)
 
     def pair() -> tuple[object, Value]:
         return expression(builder, key), expression(builder, node.value)
 
-    return dict_of(builder, comprehended(builder, node, pair))
+    return dict_of(builder, evaluate_comprehension(builder, node, pair))
 
 
-def _generator(builder: KernelBuilder, node: tree.Comprehension) -> Generator:
+def _generator(builder: KernelBuilder, node: tree.Comprehension) -> GeneratorCall:
     """Evaluate the first sequence now, and the rest when the generator is consumed."""
     variable, function = function_of(node)
     frame = builder.new_frame(builder.frame.file, node.scope, builder.frame)
@@ -80,12 +80,14 @@ def _generator(builder: KernelBuilder, node: tree.Comprehension) -> Generator:
     def items() -> list[Value]:
         outer, builder.frame = builder.frame, made_in
         try:
-            return comprehended(builder, node, lambda: expression(builder, node.value), first)
+            return evaluate_comprehension(
+                builder, node, lambda: expression(builder, node.value), first
+            )
         finally:
             builder.frame = outer
 
     made_in = builder.frame
-    return Generator(builder, function, frame, builder.loop, items)
+    return GeneratorCall(builder, function, frame, builder.loop, items)
 
 
 def sequence(builder: KernelBuilder, node: tree.Sequence) -> Value:
@@ -100,7 +102,7 @@ def _items(builder: KernelBuilder, nodes: Iterable[tree.Expression]) -> list[Val
     items: list[Value] = []
     for node in nodes:
         if isinstance(node, tree.Starred):
-            items += iterated(expression(builder, node.value))
+            items += list_items(expression(builder, node.value))
         else:
             items.append(expression(builder, node))
     return items
@@ -201,7 +203,7 @@ def call_expression(builder: KernelBuilder, node: tree.Call) -> Value:
         return call(builder, called, arguments, keywords)
     if (found := find_method(builder, called, function.name)) is not None:
         method, owner = found
-        return handled(builder, method, [owner, *arguments], keywords, function.name)
+        return call_handler(builder, method, [owner, *arguments], keywords, function.name)
     return call(builder, attribute_of(builder, called, function.name), arguments, keywords)
 
 

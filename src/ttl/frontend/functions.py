@@ -15,7 +15,7 @@ from ttl.source.walking import is_generator
 
 from .builder import KernelBuilder
 from .environment import Environment
-from .generators import Generator, evaluate_body
+from .generators import GeneratorCall, evaluate_body
 from .hir import Value
 from .items import changing_method
 from .node_values import NodeFunctions
@@ -48,7 +48,7 @@ def inline(
     builder: KernelBuilder, function: Value, arguments: list[Value], keywords: dict[str, Value]
 ) -> Value:
     """Evaluate the call of a user's function in place."""
-    node, signature, frame = _entered(builder, function)
+    node, signature, frame = _enter(builder, function)
     if _running(builder, node) > MOST_CALLS:
         what = f"a function that calls itself more than {MOST_CALLS} times, or without end"
         raise not_in_kernels(what, "write a loop")
@@ -71,7 +71,7 @@ def inline(
     return result
 
 
-def _generator(builder: KernelBuilder, node: tree.Function, frame: Frame) -> Generator:
+def _generator(builder: KernelBuilder, node: tree.Function, frame: Frame) -> GeneratorCall:
     def items() -> list[Value]:
         found: list[Value] = builder.new([])
         append = changing_method(found, "append")
@@ -79,11 +79,11 @@ def _generator(builder: KernelBuilder, node: tree.Function, frame: Frame) -> Gen
         made.run(BoundMethod(found, append))
         return found
 
-    made = Generator(builder, node, frame, builder.loop, items)
+    made = GeneratorCall(builder, node, frame, builder.loop, items)
     return made
 
 
-def _entered(
+def _enter(
     builder: KernelBuilder, function: Value
 ) -> tuple[tree.Function, inspect.Signature, Frame]:
     if isinstance(function, LocalFunction):

@@ -18,19 +18,19 @@ from xdsl.dialects import scf
 from xdsl.traits import Pure
 
 from ttl.source import bindings, tree
-from ttl.source.walking import Changer, changed
+from ttl.source.walking import Changer, copy_with
 
 from .builder import KernelBuilder
 from .hir import Op, Value
 from .problems import Mistake, not_in_kernels
-from .state import RETURNED, Frame, Loop
+from .state import RETURNED, Frame, OpenLoop
 from .uses import uses_of
 
 FOR = "go over it once, in a `for`"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Generator:
+class GeneratorCall:
     """The call of a generator function, or a generator expression."""
 
     described = "a generator"
@@ -38,7 +38,7 @@ class Generator:
     builder: KernelBuilder
     node: tree.Function
     frame: Frame
-    loop: Loop | None  # around its creation
+    loop: OpenLoop | None  # around its creation
     items: Callable[[], list[object]]  # makes all remaining items at once
 
     def __iter__(self) -> Iterator[object]:
@@ -59,7 +59,7 @@ class Generator:
     def run(self, consumer: Value, may_stop: bool = False, unrolls: bool = False) -> None:
         """Call the consumer with each value; `unrolls` avoids run-time loops where possible."""
         builder, frame = self.builder, self.frame
-        variable, node = consuming(self.node, may_stop)
+        variable, node = make_consuming(self.node, may_stop)
         builder.state.values[frame.variable(variable)] = consumer
         frame.caller, frame.call_site, frame.unrolls = builder.frame, builder.span, unrolls
         evaluate_body(builder, frame, node)
@@ -93,7 +93,7 @@ ENDS = (scf.YieldOp, scf.ConditionOp)
 
 
 @lru_cache(maxsize=1024)
-def consuming(node: tree.Function, may_stop: bool) -> tuple[bindings.Variable, tree.Function]:
+def make_consuming(node: tree.Function, may_stop: bool) -> tuple[bindings.Variable, tree.Function]:
     """Rewrite a generator function to call a consumer, which is in a new variable."""
     consumer = bindings.Variable("<consumer>", node.scope)
     return consumer, _Yields(consumer, may_stop).inside(node)
@@ -121,7 +121,7 @@ class _Yields(Changer):
             steps = self._given(place, value)
         if isinstance(node, tree.Evaluate):
             return steps
-        return (*steps, changed(node, value=tree.Constant(place, None)))
+        return (*steps, copy_with(node, value=tree.Constant(place, None)))
 
     def _given(self, place: bindings.Place, value: tree.Expression) -> tree.Body:
         call = tree.Call(place, tree.Name(place, self.consumer), (value,), ())

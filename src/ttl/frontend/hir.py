@@ -186,7 +186,7 @@ def _value(type: Attribute, owner: Op | Body) -> RunTime:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Origin:
     """The origin of an operation in the program."""
 
     frame: Frame
@@ -215,7 +215,7 @@ class Op:
         self.attributes: dict[str, Attribute] = {}
         self.bodies = tuple(bodies)
         self.results = tuple([_value(type, self) for type in types])
-        self.place: Place | None = None
+        self.place: Origin | None = None
         self.home: Body | None = None
         self.is_optional = False  # emitted only if something needs its result
 

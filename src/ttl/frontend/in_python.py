@@ -52,7 +52,7 @@ def refusal(error: Exception, about: Iterable[object] = ()) -> RuleBroken:
     return missing or impossible_use(error, [*all_in(about)]) or raised(error_text(error))
 
 
-def refused(value: Value, why: str) -> RuleBroken:
+def refuse(value: Value, why: str) -> RuleBroken:
     """Refuse an object as Python would: `'int' object is not iterable`."""
     shown = example(value)
     return refusal(TypeError(f"'{type(shown).__name__}' object {why}"), [shown])

@@ -16,7 +16,7 @@ from ttl.source.captured import CHANGING
 from . import scalars
 from .builder import KernelBuilder
 from .hir import RunTime, Scalar, StandIn, Value, is_run_time, kind_of
-from .in_python import example, in_python, refusal, refused
+from .in_python import example, in_python, refusal, refuse
 from .joins import choose
 from .node_values import PerNode, on_each_node
 from .problems import FEW_STEPS, FlowBroken, describe, not_in_kernels, not_yet, raised
@@ -27,7 +27,7 @@ T = TypeVar("T")
 FIXED = (bool, int, float, str, bytes, tuple, range, frozenset, type(None))
 
 
-def iterated(value: Any) -> list[Any]:
+def list_items(value: Any) -> list[Any]:
     """List all items in order; raise RuleBroken if they are not known before the run."""
     if isinstance(value, RangeValue):
         raise FlowBroken(
@@ -41,16 +41,15 @@ def iterated(value: Any) -> list[Any]:
         return sorted(map(python_number, value), key=repr)  # a set has no order of its own
     is_iterable = hasattr(type(value), "__iter__") and not is_tensor(value)
     if isinstance(value, RunTime) or not is_iterable:
-        raise refused(value, "is not iterable")
+        raise refuse(value, "is not iterable")
     return list(map(python_number, value))
 
 
 def _iterated_on_each(value: PerNode) -> list[object]:
-    found = on_each_node(iterated, [value])
+    found = on_each_node(list_items, [value])
     if not isinstance(found, list):
         raise codes.NODES_DIFFER.broken(
-            f"{value!r}, has more items on one node than on another",
-            "give every node as many",
+            f"{value!r}, has more items on one node than on another", "give every node as many"
         )
     return found
 
@@ -62,12 +61,12 @@ def changing_method(owner: Value, name: str) -> Callable[..., Value] | None:
 
     def change(builder: KernelBuilder, container: object, *args: object, **kwargs: Value) -> Value:
         if name == "extend":
-            args = (iterated(args[0]),)
+            args = (list_items(args[0]),)
         looks = LOOKED_AT.get(name, len(args))
         args = (*(_constant(builder, each) for each in args[:looks]), *args[looks:])
         if name == "remove" and is_run_time(container):
             raise not_yet("remove() from what has run-time values")
-        return changed(builder, container, getattr(type(owner), name), *args, **kwargs)
+        return change_container(builder, container, getattr(type(owner), name), *args, **kwargs)
 
     return change
 
@@ -81,7 +80,7 @@ def set_item(builder: KernelBuilder, container: Any, index: object, value: Value
     kinds = map(kind_of, [*container, value]) if isinstance(container, list) else [None]
     is_of_scalars = None not in kinds
     if not is_of_scalars or not isinstance(index, Scalar) or index.kind is not int:
-        changed(builder, container, operator.setitem, _constant(builder, index), value)
+        change_container(builder, container, operator.setitem, _constant(builder, index), value)
         return
     place = from_start(builder, container, index, "assignment ")
 
@@ -90,7 +89,7 @@ def set_item(builder: KernelBuilder, container: Any, index: object, value: Value
         return choose(builder, is_here, lambda: value, lambda: container[position])
 
     items = [chosen(position) for position in range(len(container))]
-    changed(builder, container, operator.setitem, slice(None), items)
+    change_container(builder, container, operator.setitem, slice(None), items)
 
 
 def from_start(
@@ -113,7 +112,7 @@ def _error(items: Sequence[Value], what: str) -> str:
 
 
 def delete_item(builder: KernelBuilder, container: object, index: Value) -> None:
-    changed(builder, container, operator.delitem, _constant(builder, index))
+    change_container(builder, container, operator.delitem, _constant(builder, index))
 
 
 def _constant(builder: KernelBuilder, index: Value) -> Value:
@@ -123,18 +122,18 @@ def _constant(builder: KernelBuilder, index: Value) -> Value:
 
 
 def set_of(builder: KernelBuilder, value: Value = ()) -> Value:
-    return builder.new({_constant(builder, each) for each in iterated(value)})
+    return builder.new({_constant(builder, each) for each in list_items(value)})
 
 
 def dict_of(builder: KernelBuilder, value: Value = (), **items: Value) -> Value:
     """Make a dict from pairs with known keys, or from another dict."""
-    pairs = value.items() if isinstance(value, dict) else iterated(value)
+    pairs = value.items() if isinstance(value, dict) else list_items(value)
     if all(isinstance(each, (tuple, list)) and len(each) == 2 for each in pairs):
         pairs = [(_constant(builder, key), item) for key, item in pairs]
     return builder.new(in_python(lambda: dict(pairs, **items)))
 
 
-def changed(
+def change_container(
     builder: KernelBuilder,
     container: object,
     how: Callable[..., object],
@@ -179,7 +178,7 @@ def bind(builder: KernelBuilder, target: tree.Expression, value: Value) -> None:
     if isinstance(target, tree.Target):
         builder.assign(target.binding, value)
     elif isinstance(target, tree.Sequence):
-        _bind_all(builder, target.items, iterated(value))
+        _bind_all(builder, target.items, list_items(value))
     elif isinstance(target, tree.Item):
         set_item(builder, builder.evaluate(target.owner), builder.evaluate(target.index), value)
     elif isinstance(target, tree.Attribute):
@@ -219,7 +218,7 @@ def _bind_all(
 # Comprehensions -----------------------------------------------------------------------------------
 
 
-def comprehended(
+def evaluate_comprehension(
     builder: KernelBuilder, node: tree.Comprehension, each: Callable[[], T], first: Value = None
 ) -> list[T]:
     """Return the result of `each` for every item, with the comprehension's own variables.
@@ -249,7 +248,7 @@ def _generated(
         yield each()
         return
     first, inner = generators[0], generators[1:]
-    for item in iterated(builder.evaluate(first.over) if over is None else over):
+    for item in list_items(builder.evaluate(first.over) if over is None else over):
         bind(builder, first.target, item)
         if all(_known(scalars.truth(builder, builder.evaluate(test))) for test in first.tests):
             yield from _generated(builder, inner, each)

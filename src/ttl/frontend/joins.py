@@ -18,25 +18,25 @@ from .builder import KernelBuilder, name_value
 from .carried_blocks import CarriedBlocks, is_alike, is_readable
 from .environment import MISSING
 from .hir import TYPES, Body, Op, RunTime, Scalar, SliceValue, TransferValue, Value, kind_of
-from .linear import known_difference
+from .linear import find_difference
 from .loop_values import (
     BlockSlot,
     Rebuilt,
     Slot,
     changes,
     common_type,
-    filled,
+    convert_type,
+    fill_template,
     has,
     names_of,
-    rebuilt,
-    typed,
-    zipped,
+    rebuild,
+    zip_items,
 )
 from .node_values import is_same
 from .problems import Unusable, describe, flow_broken, on_some_paths
-from .scalars import SPECULATED, arithmetic, calculated, common_kind, truth
+from .scalars import SPECULATED, arithmetic, calculate, common_kind, truth
 from .state import RESULT, Do, Path, State, Variable, refill
-from .value_ranges import known_constant
+from .value_ranges import find_constant
 
 
 def truth_here(builder: KernelBuilder, value: Value) -> bool | Scalar:
@@ -143,9 +143,9 @@ class Join:
             return bounds
         if isinstance(one, list) and isinstance(other, list) and self._has_aliases(one, other):
             return MISSING
-        if (items := zipped(one, other)) is not None:
+        if (items := zip_items(one, other)) is not None:
             templates = [self._template(*pair, by_value) for pair in items]
-            return MISSING if any(t is MISSING for t in templates) else rebuilt(one, templates)
+            return MISSING if any(t is MISSING for t in templates) else rebuild(one, templates)
         if by_value and (part := self._slice(one, other)) is not None:
             return part
         if (slot := self._carried_slot(one, other)) is not None:
@@ -212,8 +212,8 @@ class Join:
         bounds = (one.start, one.stop, other.start, other.stop)
         if one.step != other.step or any(kind_of(bound) is not int for bound in bounds):
             return None
-        extent = known_difference(one.stop, one.start)
-        if extent is None or extent != known_difference(other.stop, other.start):
+        extent = find_difference(one.stop, one.start)
+        if extent is None or extent != find_difference(other.stop, other.start):
             return None
 
         def from_start(start: Value) -> slice:
@@ -312,7 +312,7 @@ class Join:
             values: list[Any] = [pair[side] for pair in self.pairs]
             self.carried.pop_blocks(values, self.values_of_blocks)
             pairs = zip(values, types, strict=True)
-            found.extend(typed(self.builder, value, type) for value, type in pairs)
+            found.extend(convert_type(self.builder, value, type) for value, type in pairs)
             if side == 0:
                 self.carried.begin()
             else:
@@ -348,10 +348,10 @@ class Join:
         state.has_lost_containers = not self.are_local
         blocks = self.carried.resume()
         for key, template in (self.contents or {}).items():
-            refill(state.containers[key].container, filled(template, results, blocks))
+            refill(state.containers[key].container, fill_template(template, results, blocks))
         state.values = {}
         for variable, template in self.templates.items():
-            value = state.values[variable] = filled(template, results, blocks)
+            value = state.values[variable] = fill_template(template, results, blocks)
             if isinstance(value, list) and value is not template:
                 builder.new(value)
             name_value(value, variable.name)
@@ -385,11 +385,11 @@ def _join_states(state: State, one: State, other: State) -> None:
 
 def _selected(builder: KernelBuilder, condition: Scalar, one: RunTime, other: RunTime) -> RunTime:
     """Select one of two scalars that are both calculated."""
-    if condition.type == one.type and (other is condition or known_constant(other) is False):
-        return calculated(builder, arith.AndIOp, condition, one)
+    if condition.type == one.type and (other is condition or find_constant(other) is False):
+        return calculate(builder, arith.AndIOp, condition, one)
     if condition.type == one.type and one is condition:
-        return calculated(builder, arith.OrIOp, condition, other)
-    return calculated(builder, arith.SelectOp, condition, one, other, type=one.type)
+        return calculate(builder, arith.OrIOp, condition, other)
+    return calculate(builder, arith.SelectOp, condition, one, other, type=one.type)
 
 
 def _operands(value: RunTime) -> tuple[RunTime, ...]:

@@ -25,7 +25,7 @@ class Term:
 Terms = dict[Term, int]
 
 
-def known_difference(stop: Value, start: Value) -> int | None:
+def find_difference(stop: Value, start: Value) -> int | None:
     """Return `stop - start` if it is a constant, as in `row * 2 : row * 2 + 2`."""
     terms, constant = difference(stop, start)
     return None if terms else constant

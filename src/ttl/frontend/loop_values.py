@@ -53,26 +53,28 @@ def changes(value: Value) -> bool:
     return kind_of(value) is not None
 
 
-def filled(template: object, results: Sequence[RunTime], blocks: Sequence[RunTime] = ()) -> object:
+def fill_template(
+    template: object, results: Sequence[RunTime], blocks: Sequence[RunTime] = ()
+) -> object:
     """Fill a template's slots with results and carried blocks."""
     if isinstance(template, Slot):
         return results[template.number]
     if isinstance(template, BlockSlot):
         return blocks[template.number]
     if isinstance(template, Rebuilt):
-        return template.make(*(filled(part, results, blocks) for part in template.parts))
+        return template.make(*(fill_template(part, results, blocks) for part in template.parts))
     if (parts := items_of(template)) is None:
         return template
-    items = [filled(part, results, blocks) for part in parts]
+    items = [fill_template(part, results, blocks) for part in parts]
     is_itself = all(one is other for one, other in zip(items, parts, strict=True))
-    return template if is_itself else rebuilt(template, items)
+    return template if is_itself else rebuild(template, items)
 
 
 def slots_of(template: object) -> list[Slot | BlockSlot]:
     return [leaf for leaf in leaves(template) if isinstance(leaf, (Slot, BlockSlot))]
 
 
-def zipped(one: object, other: object) -> Iterator[tuple[object, object]] | None:
+def zip_items(one: object, other: object) -> Iterator[tuple[object, object]] | None:
     """Pair the items of two containers of the same kind and length."""
     items, others = items_of(one), items_of(other)
     if type(one) is not type(other) or items is None or others is None:
@@ -80,7 +82,7 @@ def zipped(one: object, other: object) -> Iterator[tuple[object, object]] | None
     return zip(items, others, strict=True) if len(items) == len(others) else None
 
 
-def rebuilt(like: object, items: list[object]) -> object:
+def rebuild(like: object, items: list[object]) -> object:
     if isinstance(like, slice):
         return slice(*items)
     make: Callable[..., object] = getattr(like, "_make", type(like))
@@ -100,7 +102,7 @@ def names_of(values: Mapping[Variable, Value], value: Value) -> list[Variable]:
     return [each for each, found in values.items() if found is value or has(found, value)]
 
 
-def typed(builder: KernelBuilder, value: Value, type: Attribute) -> RunTime:
+def convert_type(builder: KernelBuilder, value: Value, type: Attribute) -> RunTime:
     if (kind := KINDS.get(type)) is not None:
         return as_kind(builder, value, kind)
     assert isinstance(value, RunTime)

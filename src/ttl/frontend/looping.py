@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from ttl.source import tree
 
 from .builder import KernelBuilder
-from .continuations import ITERATION_END, LOOP_END, Choice, Enter, Steps, doing
+from .continuations import ITERATION_END, LOOP_END, Decision, Enter, Steps, make_action
 from .desugar import nest_of, without_first
 from .expressions import expression
 from .hir import RunTime, is_run_time
@@ -180,7 +180,7 @@ class Looping:
     def _counter_at(self, value: object) -> Enter:
         assert isinstance(self.node, tree.Loop)
         target = self.node.target
-        return doing(target, lambda: bind(self.builder, target, value))
+        return make_action(target, lambda: bind(self.builder, target, value))
 
     def _state(self) -> Hashable:
         """Return the state that an iteration reads and another one may have changed."""
@@ -242,25 +242,24 @@ class Looping:
         counts = [-((first - number) // step) for number in self.failure.cuts]
         return min((count for count in counts if 0 < count < len(known)), default=None)
 
-    def _first_if_any(self) -> Choice:
+    def _first_if_any(self) -> Decision:
         """Run the first iteration, if there is one, then the others."""
         builder, node, steps = self.builder, self.node, self.steps
         if isinstance(node, tree.While):
             test = node.test
             then: Steps = (*node.body, self._others(None, self._state()))
-            return Choice(node, lambda: expression(builder, test), then, ())
+            return Decision(node, lambda: expression(builder, test), then, ())
         assert steps is not None and self.failure is not None
         if is_run_time(steps.step):
             raise self.failure.mistake
         second, sign = binary(builder, "+", steps.start, steps.step), "<" if steps.step > 0 else ">"
         others = self._others(RangeValue(second, steps.stop, steps.step), self._state())
         then = (self._counter_at(steps.start), *node.body, others)
-        return Choice(node, lambda: compare(builder, sign, steps.start, steps.stop), then, ())
+        return Decision(node, lambda: compare(builder, sign, steps.start, steps.stop), then, ())
 
     def _first_of_nest(self, known: range) -> Steps | None:
         """Apply rule APART to perfectly nested loops: separate the very first iteration of all, if
-        it gives a variable its first value. So the innermost body exists twice at any depth.
-        """
+        it gives a variable its first value. So the innermost body exists twice at any depth."""
         builder, nest = self.builder, nest_of(self.node)
         if len(nest) < 2 or None not in self.whole.read().values():
             return None
@@ -281,7 +280,7 @@ class Looping:
                 builder.state.values.pop(each, None)
             return others.enter(rest)
 
-        begin = doing(self.node, lambda: builder.state.values.update(firsts))
+        begin = make_action(self.node, lambda: builder.state.values.update(firsts))
         return begin, *nest[-1].node.body, ITERATION_END, replace(others, enter=go_on)
 
 
@@ -297,13 +296,13 @@ def compile_while(builder: KernelBuilder, node: tree.While, rest: Steps) -> Step
     except EndlessLoop:
         if isinstance(node.test, tree.Constant):
             raise
-        return (*unrolled_while(builder, node), *rest)
+        return (*unroll_while(builder, node), *rest)
 
 
 # Unrolling ----------------------------------------------------------------------------------------
 
 
-def unrolled(builder: KernelBuilder, node: tree.Loop, items: list[object]) -> Steps:
+def unroll(builder: KernelBuilder, node: tree.Loop, items: list[object]) -> Steps:
     """Repeat the body for each item."""
 
     def iteration(position: int) -> Steps:
@@ -316,7 +315,7 @@ def unrolled(builder: KernelBuilder, node: tree.Loop, items: list[object]) -> St
     return (*iteration(0), LOOP_END)
 
 
-def unrolled_while(builder: KernelBuilder, node: tree.While) -> Steps:
+def unroll_while(builder: KernelBuilder, node: tree.While) -> Steps:
     """Unroll `while pending:` on a list, as long as the condition is true."""
 
     def enter(rest: Steps) -> Steps:

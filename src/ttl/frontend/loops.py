@@ -13,16 +13,16 @@ from ttl.source import bindings, tree
 from ttl.source.walking import walk
 
 from .builder import KernelBuilder
-from .carried import Carried, assigned, grow, has_block
-from .continuations import ITERATION_END, Enter, Steps, doing, leave, reads_first
+from .carried import Carried, find_assigned, grow, has_block
+from .continuations import ITERATION_END, Enter, Steps, leave, make_action, reads_first
 from .hir import INDEX, Body, Counter, Op, RunTime, Scalar, Value, value_name
 from .items import bind
 from .joins import Branches, choose
 from .operators import binary
 from .problems import Mistake, Unusable
-from .ranges import RangeValue, counted, step_count, upward
-from .scalars import as_kind, calculated, compare, truth
-from .state import LEFT, OWN, RETURNED, Loop, State, Variable
+from .ranges import RangeValue, compute_counter, step_count, upward
+from .scalars import as_kind, calculate, compare, truth
+from .state import LEFT, OWN, RETURNED, OpenLoop, State, Variable
 from .uses import Jumps, uses_of_all
 
 LEAVING: Jumps = frozenset({"break", "return"})
@@ -34,14 +34,14 @@ def new_loop(
     jumps: Jumps,
     carries_blocks: bool = False,
     may_release: bool = False,
-) -> Loop:
+) -> OpenLoop:
     frame = builder.frame
     going_on = _own_variable(builder, f"<going on {len(builder.loops)}>")
     hidden = {going_on} if jumps else set()
     if "return" in jumps:
         hidden |= {frame.variable(LEFT), frame.variable(RETURNED)}
     held = frozenset((block.buffer, block.is_waited) for block in builder.state.held())
-    return Loop(
+    return OpenLoop(
         frame,
         nodes,
         going_on,
@@ -97,7 +97,7 @@ class WholeLoop:
 
     def variables(self) -> set[Variable]:
         target = [self.target] if isinstance(self.node, tree.Loop) else []
-        return assigned(self.builder, uses_of_all([*target, *self.node.body]))
+        return find_assigned(self.builder, uses_of_all([*target, *self.node.body]))
 
     def nodes(self) -> tuple[tree.Node, ...]:
         test = [self.node.test] if isinstance(self.node, tree.While) else []
@@ -133,7 +133,7 @@ class WholeLoop:
                     raise
         builder.adopt(path)
 
-    def _evaluate_in(self, loop: Loop) -> None:
+    def _evaluate_in(self, loop: OpenLoop) -> None:
         node = self.node
         if isinstance(node, tree.While):
             test = partial(self.builder.evaluate, node.test)
@@ -155,14 +155,13 @@ class WholeLoop:
     def _counter_after(self, first: Value, number: int) -> Enter:
         assert self.steps is not None
         builder, distance = self.builder, number * self.steps.step // self.period
-        return doing(
-            self.target,
-            lambda: bind(builder, self.target, binary(builder, "+", first, distance)),
+        return make_action(
+            self.target, lambda: bind(builder, self.target, binary(builder, "+", first, distance))
         )
 
     # Over a range ---------------------------------------------------------------------------------
 
-    def _counted_for(self, loop: Loop) -> None:
+    def _counted_for(self, loop: OpenLoop) -> None:
         builder, steps, target = self.builder, self.steps, self.target.binding
         assert steps is not None
         carried = Carried(builder, self.variables(), loop)
@@ -178,17 +177,17 @@ class WholeLoop:
             counter.counter = Counter(first, step, self.cuts, self.periods)
         with builder.inside(loop, body):
             carried.enter(arguments)
-            builder.assign(target, counted(builder, steps, counter, counter.hint))
+            builder.assign(target, compute_counter(builder, steps, counter, counter.hint))
             self._evaluate_period()
             yielded, unusable = carried.leave(body, arguments)
             builder.emit(scf.YieldOp, yielded)
         op = Op(scf.ForOp, [*bounds, *carried.start], carried.types, bodies=[body])
         carried.finish(builder.add(op).results, unusable)
-        in_body = assigned(builder, uses_of_all(self.node.body))
+        in_body = find_assigned(builder, uses_of_all(self.node.body))
         if steps.known and builder.variable(target) not in in_body:
             builder.assign(target, steps.known[-1])  # as Python leaves it
 
-    def _counted_while(self, loop: Loop) -> None:
+    def _counted_while(self, loop: OpenLoop) -> None:
         """Compile a `for` with early exits as a counting `while`."""
         builder, steps, target = self.builder, self.steps, self.target.binding
         assert steps is not None
@@ -207,9 +206,9 @@ class WholeLoop:
             number = builder.state.values[count]
             assert isinstance(number, Scalar)
             number.is_natural = True
-            builder.assign(target, counted(builder, steps, number, hint, from_zero=True))
+            builder.assign(target, compute_counter(builder, steps, number, hint, from_zero=True))
             self._evaluate_period()
-            one_more = calculated(builder, arith.AddiOp, number, builder.index(1))
+            one_more = calculate(builder, arith.AddiOp, number, builder.index(1))
             builder.state.values[count] = one_more
 
         self._while(loop, {*changed, count}, condition, step)
@@ -219,7 +218,7 @@ class WholeLoop:
 
     def _while(
         self,
-        loop: Loop,
+        loop: OpenLoop,
         changed: set[Variable],
         condition: Callable[[], Value],
         step: Callable[[], None],
@@ -249,7 +248,7 @@ def _hint(name: str) -> str:
 
 
 def _tested(
-    builder: KernelBuilder, loop: Loop, changed: set[Variable], condition: Callable[[], Value]
+    builder: KernelBuilder, loop: OpenLoop, changed: set[Variable], condition: Callable[[], Value]
 ) -> tuple[Carried, Body, bool | Scalar]:
     if loop.hidden:
         builder.state.values[loop.going_on] = True
@@ -269,8 +268,7 @@ def _tested(
 
 def is_of_outer_loop(builder: KernelBuilder, mistake: Mistake) -> bool:
     """Did an outer loop fail to carry a value, or to carry a value of another kind to this one?
-    Then nothing helps this loop.
-    """
+    Then nothing helps this loop."""
     flow, values = mistake.flow, builder.state.values
     if flow is None or flow.grows is None:
         return flow is not None and flow.loop in builder.loops

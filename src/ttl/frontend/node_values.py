@@ -27,7 +27,7 @@ from ttl.language.described import public_class
 from ttl.language.semaphores import RemoteSemaphore
 from ttl.semantics.numpy_numbers import python_number
 from ttl.semantics.ttnn_values import is_shape, is_ttnn_value
-from ttl.source.functions import named_value, own_code
+from ttl.source.functions import find_value, own_code
 
 if TYPE_CHECKING:
     from .hir import Scalar
@@ -63,7 +63,7 @@ class PerNode:
 
     def merged(self, values: Sequence[object], name: str = "") -> object:
         """Merge the values that each node has instead of it."""
-        return merged(f"{self.name}_{name}" if name else self.name, values, self.make)
+        return merge_values(f"{self.name}_{name}" if name else self.name, values, self.make)
 
     def attribute(self, name: str) -> Any:
         return self.merged([getattr(each, name) for each in self.objects], name.strip("_"))
@@ -79,7 +79,9 @@ class NodeFunctions(PerNode):
         signatures = [inspect.signature(each, follow_wrapped=False) for each in self.objects]
         found = [each.parameters.values() for each in signatures]
         parameters = [
-            same[0].replace(default=merged(same[0].name, [p.default for p in same], self.make))
+            same[0].replace(
+                default=merge_values(same[0].name, [p.default for p in same], self.make)
+            )
             for same in zip(*found, strict=True)
         ]
         return inspect.Signature(parameters)
@@ -130,7 +132,7 @@ def _on_node(value: Any, number: int) -> Any:
 # One value for all nodes --------------------------------------------------------------------------
 
 
-def merged(name: str, values: Sequence[Any], make: MakeArgument) -> object:
+def merge_values(name: str, values: Sequence[Any], make: MakeArgument) -> object:
     values = [python_number(each) for each in values]
     if all(is_same(values[0], value) for value in values):
         return values[0]
@@ -143,13 +145,13 @@ def merged(name: str, values: Sequence[Any], make: MakeArgument) -> object:
     if isinstance(first, FunctionType):
         return NodeFunctions(name, values, make)
     if type(first) is dict:
-        return {key: merged(f"{name}_{key}", [v[key] for v in values], make) for key in first}
+        return {key: merge_values(f"{name}_{key}", [v[key] for v in values], make) for key in first}
     if isinstance(first, slice):
         parts = zip(*map(_bounds, values), strict=True)
-        return slice(*(merged(name, part, make) for part in parts))
+        return slice(*(merge_values(name, part, make) for part in parts))
     if isinstance(first, (tuple, list)):
         items = enumerate(zip(*values, strict=True))
-        found = [merged(f"{name}_{number}", each, make) for number, each in items]
+        found = [merge_values(f"{name}_{number}", each, make) for number, each in items]
         return first._make(found) if hasattr(first, "_make") else type(first)(found)
     return NodeObjects(name, values, make)
 
@@ -253,5 +255,5 @@ def _parts_of(value: MethodType | partial[object] | PerNode) -> list[object]:
 
 def _state_of(function: FunctionType) -> list[object]:
     """List the inputs of a call beside the function's code and its module."""
-    captured = [named_value(name, function) for name in own_code(function).co_freevars]
+    captured = [find_value(name, function) for name in own_code(function).co_freevars]
     return [captured, function.__defaults__, function.__kwdefaults__, function.__dict__]

@@ -16,7 +16,7 @@ from .in_python import require_python
 from .scalars import (
     arithmetic,
     as_kind,
-    calculated,
+    calculate,
     check,
     compare,
     divide_floats,
@@ -49,7 +49,7 @@ def to_int(builder: KernelBuilder, value: Value) -> Value:
             fits = compare(builder, sign, value, end)
             check(builder, fits, "makes an int of a float that 32 bits do not hold")
         narrow = builder.value(arith.FPToSIOp, [as_kind(builder, value, float)], i32)
-        return calculated(builder, arith.IndexCastOp, narrow, type=INDEX)
+        return calculate(builder, arith.IndexCastOp, narrow, type=INDEX)
     return as_kind(builder, value, int)
 
 
@@ -67,7 +67,7 @@ def ceil(builder: KernelBuilder, value: Value) -> Value:
     return to_int(builder, value)
 
 
-def rounded(builder: KernelBuilder, value: Value, ndigits: Value = None) -> Value:
+def round_number(builder: KernelBuilder, value: Value, ndigits: Value = None) -> Value:
     """Evaluate round(); halves go to the even neighbor."""
     (kind,) = scalar_kinds(round, value)
     if ndigits is None and kind is not float:

@@ -14,7 +14,7 @@ from .block_math import accumulate, is_block, operand_type
 from .builder import KernelBuilder
 from .hir import HeldBlock, StandIn, Value, is_run_time, kind_of
 from .in_python import example, in_python, require_python
-from .items import changed, delete_item, iterated, set_item
+from .items import change_container, delete_item, list_items, set_item
 from .operators import UNARY, binary, compare, unary
 from .problems import describe, not_in_kernels
 from .python_operators import BINARY, COMPARISONS
@@ -84,9 +84,9 @@ def in_place(builder: KernelBuilder, sign: str, owner: object, value: object) ->
             raise not_in_place(sign)
         accumulate(builder, owner, value)
     elif isinstance(owner, list) and sign == "+":
-        changed(builder, owner, list.extend, iterated(value))
+        change_container(builder, owner, list.extend, list_items(value))
     elif isinstance(owner, (list, dict, set)):
-        changed(builder, owner, getattr(operator, f"__i{BINARY[sign].name}__"), value)
+        change_container(builder, owner, getattr(operator, f"__i{BINARY[sign].name}__"), value)
     else:
         return binary(builder, sign, owner, value)
     return owner
@@ -114,7 +114,7 @@ METHODS: dict[str, Handler] = {
     "__index__": number_functions.to_int,
     "__int__": number_functions.to_int,
     "__len__": length,
-    "__round__": number_functions.rounded,
+    "__round__": number_functions.round_number,
     "__trunc__": number_functions.to_int,
 }  # fmt: skip
 

@@ -17,12 +17,12 @@ from . import scalars
 from .block_math import block_math, is_block, math_function
 from .builder import KernelBuilder
 from .hir import VIEWS, BlockValue, RunTime, StandIn, Value, is_run_time, kind_of
-from .in_python import in_python, refused
+from .in_python import in_python, refuse
 from .joins import choose
 from .problems import describe, not_in_kernels
 from .python_operators import BINARY, COMPARISONS
 from .ranges import RangeValue
-from .texts import known_text
+from .texts import make_known_text
 
 
 def binary(builder: KernelBuilder, sign: str, left: Value, right: Value) -> Value:
@@ -32,7 +32,7 @@ def binary(builder: KernelBuilder, sign: str, left: Value, right: Value) -> Valu
                 raise block_as_exponent()
             return math_function(BY_OPERATOR["**"], builder, left, right)
         return block_math(builder, BY_OPERATOR[sign], [left, right])
-    left, right = known_text(builder, left), known_text(builder, right)
+    left, right = make_known_text(builder, left), make_known_text(builder, right)
     if isinstance(left, StandIn) or isinstance(right, StandIn):
         return scalars.arithmetic(builder, sign, left, right)
     _refuse_tensors(sign, left, right)
@@ -67,9 +67,9 @@ def compare(builder: KernelBuilder, sign: str, left: Value, right: object) -> Va
         right = [*right]
     if sign in ("is", "is not") and None in (kind_of(left), kind_of(right)):
         return in_python(fold, left, right)
-    left, right = known_text(builder, left), known_text(builder, right)
+    left, right = make_known_text(builder, left), make_known_text(builder, right)
     if sign.endswith("in") and (isinstance(right, RunTime) or is_tensor(right)):
-        raise refused(right, "is not iterable")
+        raise refuse(right, "is not iterable")
     if is_run_time((left, right)):
         return _compare_at_run_time(builder, sign, left, right)
     if not sign.endswith("in"):

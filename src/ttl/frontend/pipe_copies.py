@@ -23,19 +23,19 @@ from .scalars import check, compare
 def other_end(builder: KernelBuilder, pipe: PipeValue, name: str) -> Value:
     """Return `pipe.dst` in if_src(), as written in the program."""
     routes = builder.nets.routes(pipe.pipe_type.net)
-    return _merged(builder, pipe, [getattr(route.pipe, name) for route in routes])
+    return _merge_ends(builder, pipe, [getattr(route.pipe, name) for route in routes])
 
 
-def _merged(builder: KernelBuilder, pipe: PipeValue, ends: list[Any]) -> Value:
+def _merge_ends(builder: KernelBuilder, pipe: PipeValue, ends: list[Any]) -> Value:
     """Merge the ends of all pipes; differing ones become a number that depends on the pipe."""
     first = ends[0]
     if all(type(end) is type(first) and end == first for end in ends):
         return first
     if all(isinstance(end, tuple) and len(end) == len(first) for end in ends):
-        return tuple(_merged(builder, pipe, list(items)) for items in zip(*ends, strict=True))
+        return tuple(_merge_ends(builder, pipe, list(items)) for items in zip(*ends, strict=True))
     if all(isinstance(end, slice) for end in ends):
         parts = ([getattr(end, part) for end in ends] for part in ("start", "stop"))
-        return slice(*(_merged(builder, pipe, part) for part in parts))
+        return slice(*(_merge_ends(builder, pipe, part) for part in parts))
     if not all(isinstance(end, int) for end in ends):
         raise not_yet("the ends of pipes of one net that are written in different ways")
     properties = {"values": DenseArrayBase.from_list(i64, ends)}
@@ -61,7 +61,7 @@ def copy_pipe(builder: KernelBuilder, source: Value, destination: Value) -> Valu
     return builder.copied([pipe, block] if is_receive else [block, pipe], kind)
 
 
-def written_pipe(builder: KernelBuilder, end: Value, role: str) -> Value:
+def find_written_pipe(builder: KernelBuilder, end: Value, role: str) -> Value:
     """Return the node's pipe if the program writes a `ttl.Pipe` itself.
 
     One that equals a pipe of another net means the pipe of the function around the copy.
@@ -76,17 +76,17 @@ def written_pipe(builder: KernelBuilder, end: Value, role: str) -> Value:
         if value.pipe_type.role.data == role and any(each in pipes for each in ends):
             if homes and all(builder.nets.is_named(home, net) for home, _ in homes):
                 break
-            return _given(builder, end, value, pipes)
+            return _check_given(builder, end, value, pipes)
     if len(homes) < len(ends) or len({builder.nets.name(net) for net, _ in homes}) > 1:
         return end
     return _of_node(builder, end.name, homes, role)
 
 
-def _given(
+def _check_given(
     builder: KernelBuilder, end: Pipe | NodeObjects, value: PipeValue, pipes: list[Pipe]
 ) -> PipeValue:
     """Return the pipe of the function around the copy; check that it is the written one."""
-    given = _merged(builder, value, [pipes.index(pipe) for pipe in pipes])
+    given = _merge_ends(builder, value, [pipes.index(pipe) for pipe in pipes])
     wanted = _number(builder, end, pipes)
     is_right: Value = given == wanted
     if is_run_time((given, wanted)):  # other pipes call the function too

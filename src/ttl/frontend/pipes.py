@@ -15,7 +15,7 @@ from ttl.language import PipeNet
 from ttl.semantics.kernel_kinds import KernelKind
 
 from .builder import KernelBuilder
-from .carried import Carried, assigned
+from .carried import Carried, find_assigned
 from .functions import BoundMethod
 from .hir import INDEX, Body, Op, PipeValue, RunTime, Scalar, TransferValue, Value
 from .loops import new_loop
@@ -48,7 +48,7 @@ def _once_for_all(
 ) -> None:
     """Evaluate the function's body once for all pipes, carrying the variables it changes."""
     loop = new_loop(builder, (), frozenset())
-    carried = Carried(builder, assigned(builder, NOTHING), loop)
+    carried = Carried(builder, find_assigned(builder, NOTHING), loop)
     symbol = builder.nets.symbol(net)
     pipe = ttl.PipeType(symbol, StringAttr(kind.ROLE))
     body = Body.with_args([pipe, *carried.types])

@@ -38,7 +38,7 @@ class _Line:
         if isinstance(value, RunTimeText):
             for part in value.parts:
                 if isinstance(part, str):
-                    self.format += escaped(part)
+                    self.format += escape(part)
                 else:
                     self._field(builder, *part)
         elif isinstance(value, (tuple, list, dict)) and is_run_time(value):
@@ -46,19 +46,19 @@ class _Line:
         elif isinstance(value, RunTime):
             self._field(builder, value)
         else:
-            self.format += escaped(str(of_this_path(builder, in_python(str, value))))
+            self.format += escape(str(of_this_path(builder, in_python(str, value))))
 
     def _items(self, builder: KernelBuilder, items: Any) -> None:
         """Add the items of a tuple, list or dict, as Python shows them."""
         is_dict = isinstance(items, dict)
-        self.format += escaped("{") if is_dict else str(type(items)())[0]
+        self.format += escape("{") if is_dict else str(type(items)())[0]
         for number, (key, item) in enumerate(items.items() if is_dict else enumerate(items)):
-            self.format += (", " if number else "") + (escaped(f"{key!r}: ") if is_dict else "")
+            self.format += (", " if number else "") + (escape(f"{key!r}: ") if is_dict else "")
             if isinstance(item, RunTimeText):
                 raise not_in_kernels(f"print() of {describe(item)} in {describe(items)}")
             self.add(builder, item if is_run_time(item) else repr(item))
         self.format += "," if isinstance(items, tuple) and len(items) == 1 else ""
-        self.format += escaped("}") if is_dict else str(type(items)())[1]
+        self.format += escape("}") if is_dict else str(type(items)())[1]
 
     def _field(self, builder: KernelBuilder, value: RunTime, spec: str = "") -> None:
         if kind_of(value) is None:
@@ -68,7 +68,7 @@ class _Line:
         builder.tells_kinds = True
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     return printing.printable(text).replace("{", "{{").replace("}", "}}")
 
 
@@ -92,13 +92,13 @@ def print_values(
     num_pages = 1 if num_pages is None else num_pages
     objects = [value for value in values if _is_object(builder, value)]
     printing.check_print(len(objects), num_pages, sep, end, thread)
-    before, after = _lines(builder, values, escaped(" " if sep is None else sep))
+    before, after = _lines(builder, values, escape(" " if sep is None else sep))
     shown = [_shown(builder, value) for value in objects]
     texts = {"before": before.format, "after": after.format}
     for kind, heading, _ in shown:
         texts |= {"shows": kind, "heading": heading}
     if end not in (None, "\n"):
-        texts["end"] = escaped(end)
+        texts["end"] = escape(end)
     if thread is not None:
         texts["thread"] = thread
     numbers = {"position": len(before.values), "num_pages": num_pages}

@@ -13,14 +13,14 @@ from ttl.language.described import described
 from .hir import Value
 
 if TYPE_CHECKING:
-    from .state import Loop, Variable
+    from .state import OpenLoop, Variable
     from .value_ranges import Undecided
 
 
 class FlowBroken(RuleBroken):
     """A loop or branch cannot carry a value; other paths may be able to."""
 
-    loop: Loop | None = None  # the loop that cannot carry it, if known: its body cannot help
+    loop: OpenLoop | None = None  # the loop that cannot carry it, if known: its body cannot help
     undecided: Undecided | None = None  # a branch for each of its values would help
     # A variable that the loop could carry as another kind of number, or as a block of another type;
     # None: the loop was expected to keep the value unchanged.

@@ -20,10 +20,10 @@ from .attributes import get_attribute, has_attribute, set_attribute
 from .block_math import is_block
 from .builder import KernelBuilder
 from .functions import BoundMethod, inline
-from .generators import Generator
+from .generators import GeneratorCall
 from .hir import StandIn, Value, is_run_time
 from .in_python import in_python, require_python
-from .items import dict_of, iterated, set_of
+from .items import dict_of, list_items, set_of
 from .joins import choose
 from .lazily import numbered, rows
 from .operator_methods import CHANGING_FUNCTIONS, OPERATOR_FUNCTIONS, length
@@ -76,17 +76,17 @@ def is_instance(builder: KernelBuilder, value: Value, kinds: object) -> Value:
     return in_python(issubclass, value.python_class, kinds)
 
 
-def enumerated(builder: KernelBuilder, value: Value, start: Value = 0) -> Value:
-    if isinstance(value, (Generator, RangeValue)):
+def enumerate_items(builder: KernelBuilder, value: Value, start: Value = 0) -> Value:
+    if isinstance(value, (GeneratorCall, RangeValue)):
         return inline(builder, numbered, [value, start], {})
-    numbers = [binary(builder, "+", start, n) for n in range(len(iterated(value)))]
-    return builder.new(list(zip(numbers, iterated(value), strict=True)))
+    numbers = [binary(builder, "+", start, n) for n in range(len(list_items(value)))]
+    return builder.new(list(zip(numbers, list_items(value), strict=True)))
 
 
-def zipped(builder: KernelBuilder, *values: Value, strict: Value = False) -> Value:
+def zip_values(builder: KernelBuilder, *values: Value, strict: Value = False) -> Value:
     if not strict and any(isinstance(each, RangeValue) for each in values):
         return _rows(builder, values)
-    columns = [iterated(value) for value in values]
+    columns = [list_items(value) for value in values]
     if strict and len({len(column) for column in columns}) > 1:
         raise raised("ValueError: zip() of different lengths")
     return builder.new(list(zip(*columns, strict=False)))
@@ -94,7 +94,7 @@ def zipped(builder: KernelBuilder, *values: Value, strict: Value = False) -> Val
 
 def _rows(builder: KernelBuilder, columns: tuple[Value, ...]) -> Value:
     """Evaluate zip() of run-time ranges and known sequences."""
-    known = [e if isinstance(e, RangeValue) else iterated(e) for e in columns]
+    known = [e if isinstance(e, RangeValue) else list_items(e) for e in columns]
     counts = [step_count(builder, e) if isinstance(e, RangeValue) else len(e) for e in known]
 
     def item(column: Value, number: Value) -> Value:
@@ -109,22 +109,22 @@ def _rows(builder: KernelBuilder, columns: tuple[Value, ...]) -> Value:
     return inline(builder, rows, [BoundMethod(known, row), count], {})
 
 
-def backwards(builder: KernelBuilder, value: Value) -> Value:
+def reverse_items(builder: KernelBuilder, value: Value) -> Value:
     if isinstance(value, RangeValue) and value.step in (1, -1):
         first = binary(builder, "-", value.stop, value.step)
         return RangeValue(first, binary(builder, "-", value.start, value.step), -value.step)
-    return builder.new(iterated(value)[::-1])
+    return builder.new(list_items(value)[::-1])
 
 
-def mapped(builder: KernelBuilder, function: Value, *values: Value) -> Value:
-    rows = zip(*(iterated(value) for value in values), strict=False)
+def map_values(builder: KernelBuilder, function: Value, *values: Value) -> Value:
+    rows = zip(*(list_items(value) for value in values), strict=False)
     return builder.new([builder.call(function, list(row), {}) for row in rows])
 
 
-def in_order(
+def sort_items(
     builder: KernelBuilder, value: Value, *, key: Value = None, reverse: bool = False
 ) -> Value:
-    items = iterated(value)
+    items = list_items(value)
     keys: list[Any] = items if key is None else [builder.call(key, [item], {}) for item in items]
     _refuse_comparison(builder, keys)
     if is_run_time(keys):
@@ -133,7 +133,7 @@ def in_order(
     return builder.new([items[position] for position in positions])
 
 
-def with_arguments(builder: KernelBuilder, function: Value, *first: Value, **named: Value) -> Value:
+def make_partial(builder: KernelBuilder, function: Value, *first: Value, **named: Value) -> Value:
     """Evaluate functools.partial()."""
 
     def called(builder: KernelBuilder, function: Value, *rest: Value, **others: Value) -> Value:
@@ -143,7 +143,7 @@ def with_arguments(builder: KernelBuilder, function: Value, *first: Value, **nam
 
 
 def total(builder: KernelBuilder, values: Value, start: Value = 0) -> Value:
-    for value in iterated(values):
+    for value in list_items(values):
         start = binary(builder, "+", start, value)
     return start
 
@@ -156,7 +156,7 @@ def truth_of(is_all: bool, builder: KernelBuilder, values: Value) -> Value:
         return logic(builder, is_all, [lambda: found, lambda: now])
 
     start: Value = is_all
-    return reduce(joined, iterated(values), start)
+    return reduce(joined, list_items(values), start)
 
 
 def quotient_and_rest(builder: KernelBuilder, one: Value, other: Value) -> Value:
@@ -190,7 +190,7 @@ def extreme(function: Callable[..., object], sign: str) -> Callable[..., Value]:
     def best(builder: KernelBuilder, *values: object, **named: Value) -> Value:
         if named:
             raise not_yet(f"{function.__name__}() with {', '.join(named)}= of run-time values")
-        values = tuple(iterated(values[0])) if len(values) == 1 else values
+        values = tuple(list_items(values[0])) if len(values) == 1 else values
         _refuse_comparison(builder, values)
         if scalars.has_other_number(*values):
             return scalars.with_other_numbers(builder, f"{function.__name__}()", function, *values)
@@ -206,21 +206,21 @@ def extreme(function: Callable[..., object], sign: str) -> Callable[..., Value]:
 ALWAYS: dict[object, Callable[..., Value]] = {
     **CHANGING_FUNCTIONS,
     range: range_value,
-    list: lambda builder, value=(): builder.new(iterated(value)),
+    list: lambda builder, value=(): builder.new(list_items(value)),
     dict: dict_of,
     set: set_of,
-    tuple: lambda builder, value=(): tuple(iterated(value)),
-    enumerate: enumerated,
-    zip: zipped,
-    reversed: backwards,
-    map: mapped,
-    sorted: in_order,
+    tuple: lambda builder, value=(): tuple(list_items(value)),
+    enumerate: enumerate_items,
+    zip: zip_values,
+    reversed: reverse_items,
+    map: map_values,
+    sorted: sort_items,
     getattr: get_attribute,
     hasattr: has_attribute,
     setattr: set_attribute,
     isinstance: is_instance,
     len: length,
-    partial: with_arguments,
+    partial: make_partial,
 }
 
 PYTHON: dict[Any, Callable[..., Value]] = {
@@ -233,7 +233,7 @@ PYTHON: dict[Any, Callable[..., Value]] = {
     math.floor: number_functions.floor,
     math.ceil: number_functions.ceil,
     math.trunc: number_functions.to_int,
-    round: number_functions.rounded,
+    round: number_functions.round_number,
     abs: number_functions.absolute,
     int: number_functions.to_int,
     float: number_functions.to_float,

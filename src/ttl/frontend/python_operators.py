@@ -12,8 +12,7 @@ from ttl.source.known import OPERATORS
 
 class Operator(NamedTuple):
     """An operator; `of_integers` and `of_floats` are operations of arith or predicates of its
-    comparisons, or None if one operation is not enough or makes no sense.
-    """
+    comparisons, or None if one operation is not enough or makes no sense."""
 
     fold: Callable[..., Any]
     of_integers: Any = None

@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import IntegerAttr, i1, i64
 from .builder import KernelBuilder
 from .hir import RunTime, Scalar, StandIn, Value, is_run_time
 from .in_python import in_python
-from .scalars import as_kind, calculated, integer, negate, scalar_kinds
+from .scalars import as_kind, calculate, integer, negate, scalar_kinds
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,19 +76,19 @@ def step_count(builder: KernelBuilder, steps: RangeValue) -> Scalar:
     is_up = builder.scalar(arith.CmpiOp, [step, builder.index(0)], i1, greater)
 
     def chosen(one: Scalar, other: Scalar) -> Scalar:
-        return calculated(builder, arith.SelectOp, is_up, one, other, type=one.type)
+        return calculate(builder, arith.SelectOp, is_up, one, other, type=one.type)
 
     return _count(builder, chosen(start, stop), chosen(stop, start), chosen(step, downward))
 
 
 def _count(builder: KernelBuilder, first: Scalar, last: Scalar, size: Scalar) -> Scalar:
-    distance = calculated(builder, arith.SubiOp, last, first)
-    rounded = calculated(builder, arith.AddiOp, distance, size)
-    rounded = calculated(builder, arith.SubiOp, rounded, builder.index(1))
-    return calculated(builder, arith.DivSIOp, rounded, size)
+    distance = calculate(builder, arith.SubiOp, last, first)
+    rounded = calculate(builder, arith.AddiOp, distance, size)
+    rounded = calculate(builder, arith.SubiOp, rounded, builder.index(1))
+    return calculate(builder, arith.DivSIOp, rounded, size)
 
 
-def counted(
+def compute_counter(
     builder: KernelBuilder, steps: RangeValue, number: Scalar, hint: str, from_zero: bool = False
 ) -> Scalar:
     """Compute the program's loop variable from the loop's counter."""
@@ -97,6 +97,6 @@ def counted(
         return number
     number.hint = f"{hint}_step"
     way = integer(builder, arith.MuliOp, number, as_kind(builder, steps.step, int))
-    value = calculated(builder, arith.AddiOp, as_kind(builder, steps.start, int), way)
+    value = calculate(builder, arith.AddiOp, as_kind(builder, steps.start, int), way)
     value.hint = hint
     return value

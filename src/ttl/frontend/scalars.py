@@ -27,10 +27,10 @@ from .python_operators import BINARY, COMPARISONS, SIGN_OF
 from .value_ranges import (
     arms_of,
     as_constant,
-    known_comparison,
-    known_constant,
-    known_number,
-    known_remainder,
+    decide_comparison,
+    find_constant,
+    find_number,
+    find_remainder,
 )
 
 # Default properties, as the constructors of arith set them.
@@ -43,7 +43,7 @@ PROPERTIES: dict[type[Operation], dict[str, Attribute]] = {
 }
 
 
-def calculated(
+def calculate(
     builder: KernelBuilder, op: type[Operation], *operands: RunTime, type: Attribute | None = None
 ) -> Scalar:
     """Return the result of an operation of arith, by default of its operands' type."""
@@ -62,7 +62,7 @@ def as_kind(builder: KernelBuilder, value: Value, kind: type) -> Scalar:
         return select(builder, value, one, zero)
     assert (found, kind) == (int, float)
     narrow = builder.value(arith.IndexCastOp, [value], i32)
-    return calculated(builder, arith.SIToFPOp, narrow, type=f64)
+    return calculate(builder, arith.SIToFPOp, narrow, type=f64)
 
 
 def _constant(builder: KernelBuilder, number: Any, kind: type) -> Scalar:
@@ -77,7 +77,7 @@ def common_kind(*kinds: type) -> type:
 
 
 def select(builder: KernelBuilder, condition: Scalar, one: Scalar, other: Scalar) -> Scalar:
-    result = calculated(builder, arith.SelectOp, condition, one, other, type=one.type)
+    result = calculate(builder, arith.SelectOp, condition, one, other, type=one.type)
     result.is_natural = one.is_natural and other.is_natural
     return result
 
@@ -88,7 +88,7 @@ def extreme(builder: KernelBuilder, function: object, values: tuple[Value, ...])
     result, *others = (as_kind(builder, value, int) for value in values)
     for other in others:
         natural = [result.is_natural, other.is_natural]
-        result = calculated(builder, op, result, other)
+        result = calculate(builder, op, result, other)
         result.is_natural = all(natural) if function is min else any(natural)
     return result
 
@@ -141,12 +141,12 @@ def arithmetic(builder: KernelBuilder, sign: str, left: Value, right: Value) -> 
     if sign in ("&", "|", "^") and kinds == [bool, bool]:
         operands = [as_kind(builder, value, bool) for value in (left, right)]
         assert row.of_integers is not None
-        return calculated(builder, row.of_integers, *operands)
+        return calculate(builder, row.of_integers, *operands)
     if row.of_floats is not None and (sign == "/" or float in kinds):
         operands = [as_kind(builder, value, float) for value in (left, right)]
         if sign == "/":
             _check_divisor(builder, sign, right)
-        return calculated(builder, row.of_floats, *operands)
+        return calculate(builder, row.of_floats, *operands)
     if float in kinds and sign in ("//", "%"):
         return divide_floats(builder, sign, left, right)
     if sign == "**":
@@ -183,25 +183,25 @@ def _shift(builder: KernelBuilder, sign: str, one: Scalar, count: Any) -> Scalar
 
 
 def integer(builder: KernelBuilder, op: type[Operation], one: Scalar, other: Scalar) -> Scalar:
-    result = calculated(builder, op, one, other)
+    result = calculate(builder, op, one, other)
     result.is_natural = op is not arith.SubiOp and one.is_natural and other.is_natural
     return result
 
 
 def _divide(builder: KernelBuilder, sign: str, one: Scalar, other: Scalar) -> Scalar:
     """Divide as Python does, which rounds down; C++ rounds to zero, equal without negatives."""
-    divisor = known_constant(other)
+    divisor = find_constant(other)
     if sign == "%" and isinstance(divisor, int) and divisor > 1:
-        known = known_remainder(one, divisor)
+        known = find_remainder(one, divisor)
         if known is not None:
             return builder.index(known)
     if one.is_natural and other.is_natural:
         return integer(builder, arith.DivSIOp if sign == "//" else arith.RemSIOp, one, other)
-    quotient = calculated(builder, arith.FloorDivSIOp, one, other)
+    quotient = calculate(builder, arith.FloorDivSIOp, one, other)
     if sign == "//":
         return quotient
-    whole = calculated(builder, arith.MuliOp, quotient, other)
-    rest = calculated(builder, arith.SubiOp, one, whole)
+    whole = calculate(builder, arith.MuliOp, quotient, other)
+    rest = calculate(builder, arith.SubiOp, one, whole)
     rest.is_natural = other.is_natural
     if isinstance(divisor, int) and divisor > 0:
         rest.bounds = (0, divisor - 1)  # more than its parts show
@@ -213,7 +213,7 @@ def divide_floats(builder: KernelBuilder, sign: str, left: Value, right: Value) 
     _check_divisor(builder, sign, right)
     one, other = (as_kind(builder, value, float) for value in (left, right))
     kind = ttl.FloorDivideOp if sign == "//" else ttl.RemainderOp
-    return calculated(builder, kind, one, other)
+    return calculate(builder, kind, one, other)
 
 
 def _check_divisor(builder: KernelBuilder, sign: str, divisor: Value) -> None:
@@ -233,7 +233,7 @@ MOST_FACTORS = 16
 
 
 def _power(builder: KernelBuilder, kinds: list[type], base: Value, exponent: Any) -> Value:
-    if isinstance(exponent, RunTime) and (known := known_number(builder, exponent)) is not None:
+    if isinstance(exponent, RunTime) and (known := find_number(builder, exponent)) is not None:
         exponent = known
     is_natural = exponent.is_natural if isinstance(exponent, Scalar) else exponent >= 0
     if float in kinds or not is_natural:
@@ -249,10 +249,10 @@ def _power(builder: KernelBuilder, kinds: list[type], base: Value, exponent: Any
 
 def _float_power(builder: KernelBuilder, base: Value, exponent: Value) -> Value:
     """Let Python evaluate known numbers on a path; squares are products."""
-    known = known_number(builder, exponent)
+    known = find_number(builder, exponent)
     if known in (1, 2) and isinstance(base, RunTime):
         one = as_kind(builder, base, float)
-        return one if known == 1 else calculated(builder, arith.MulfOp, one, one)
+        return one if known == 1 else calculate(builder, arith.MulfOp, one, one)
     what = "`**` that gives a float, of run-time values,"
     return in_python(pow, *(as_constant(builder, value, what) for value in (base, exponent)))
 
@@ -275,8 +275,8 @@ def _power_by_loop(builder: KernelBuilder, factor: Scalar, exponent: Scalar) -> 
 def negate(builder: KernelBuilder, value: Value) -> Scalar:
     (kind,) = scalar_kinds(operator.neg, value)
     if kind is float:
-        return calculated(builder, arith.NegfOp, as_kind(builder, value, float))
-    return calculated(builder, arith.SubiOp, builder.index(0), as_kind(builder, value, int))
+        return calculate(builder, arith.NegfOp, as_kind(builder, value, float))
+    return calculate(builder, arith.SubiOp, builder.index(0), as_kind(builder, value, int))
 
 
 def plus(builder: KernelBuilder, value: Value) -> Scalar:
@@ -286,7 +286,7 @@ def plus(builder: KernelBuilder, value: Value) -> Scalar:
 def invert(builder: KernelBuilder, value: Value) -> Value:
     """Evaluate `~x` as -1 - x."""
     scalar_kinds(operator.invert, value)
-    return calculated(builder, arith.SubiOp, builder.index(-1), as_kind(builder, value, int))
+    return calculate(builder, arith.SubiOp, builder.index(-1), as_kind(builder, value, int))
 
 
 # Truth and comparisons ----------------------------------------------------------------------------
@@ -306,7 +306,7 @@ def negation(builder: KernelBuilder, value: Value) -> bool | Scalar:
     condition = truth(builder, value)
     if not isinstance(condition, RunTime):
         return not condition
-    return calculated(builder, arith.XOrIOp, condition, _constant(builder, True, bool))
+    return calculate(builder, arith.XOrIOp, condition, _constant(builder, True, bool))
 
 
 NO_NUMBERS = (str, bytes, tuple, list, dict, set, frozenset, type(None))  # equal to no number
@@ -328,7 +328,7 @@ def compare(builder: KernelBuilder, sign: str, left: Value, right: Value) -> boo
     if left is right and kind is int:  # C++ compilers refuse to compare a value with itself
         return sign in ("<=", ">=", "==")
     if kind is int:
-        known = known_comparison(builder, sign, left, right)
+        known = decide_comparison(builder, sign, left, right)
         found = _compare_chosen(builder, sign, left, right) if known is None else known
         if found is not None:
             return found
@@ -350,7 +350,7 @@ def _compare_chosen(
     """Simplify `(3 if c else 0) == 3` to c, which paths know; None for other comparisons."""
     if sign not in ("==", "!=") or isinstance(right, RunTime) or not isinstance(left, Scalar):
         return None
-    chosen = [known_constant(arm) for arm in arms_of(left)]
+    chosen = [find_constant(arm) for arm in arms_of(left)]
     if len(chosen) != 2 or not all(isinstance(number, int) for number in chosen):
         return None
     assert isinstance(left.owner, Op)
@@ -366,7 +366,7 @@ def either(builder: KernelBuilder, one: bool | Scalar, other: bool | Scalar) -> 
     """Evaluate `one or other` of truth values that are both calculated."""
     if not isinstance(one, RunTime) or not isinstance(other, RunTime):
         return (one or other) if not isinstance(one, RunTime) else True if other else one
-    return calculated(builder, arith.OrIOp, one, other)
+    return calculate(builder, arith.OrIOp, one, other)
 
 
 def _contains(builder: KernelBuilder, sign: str, left: Value, right: Value) -> bool | Scalar:

@@ -27,7 +27,7 @@ from .builder import KernelBuilder
 from .hir import Scalar, StandIn, Value, is_run_time, kind_of
 from .node_values import NodeObjects
 from .problems import describe, not_yet
-from .scalars import as_kind, calculated
+from .scalars import as_kind, calculate
 
 IN_TWO = "write (x, y): the grid of a compiled operation has two dimensions"
 
@@ -115,7 +115,7 @@ def _ends(builder: KernelBuilder, item: Value, size: int) -> tuple[Value, Value]
     start = 0 if item.start is None else item.start
     stop = size if item.stop is None else item.stop
     if isinstance(stop, Scalar):
-        return start, calculated(builder, arith.SubiOp, stop, builder.index(1))
+        return start, calculate(builder, arith.SubiOp, stop, builder.index(1))
     return start, stop - 1
 
 
@@ -145,7 +145,7 @@ def _node(builder: KernelBuilder, coord: Value) -> tuple[Value, ...]:
     if len(items) > 2:
         raise not_yet("a node that is calculated in more than two dimensions", IN_TWO)
     number, rows = builder.index(items[0]), builder.index(builder.grid[1])
-    parts = [calculated(builder, op, number, rows) for op in (arith.DivSIOp, arith.RemSIOp)]
+    parts = [calculate(builder, op, number, rows) for op in (arith.DivSIOp, arith.RemSIOp)]
     for part in parts:
         part.is_natural = True
     return tuple(parts)
@@ -185,5 +185,5 @@ UNICAST_METHODS = {
     "inc": partial(change, ttl.SemaphoreIncRemoteOp, "UnicastRemoteSemaphore.inc()", {}),
 }
 MULTICAST_METHODS = {
-    "set": partial(change, ttl.SemaphoreSetMulticastOp, "MulticastRemoteSemaphore.set()", {}),
+    "set": partial(change, ttl.SemaphoreSetMulticastOp, "MulticastRemoteSemaphore.set()", {})
 }

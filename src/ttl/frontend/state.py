@@ -19,7 +19,7 @@ from ttl.source import bindings, tree
 from ttl.source.functions import own_code
 
 from .environment import Environment
-from .hir import Body, HeldBlock, Place, RunTime, Scalar, Value
+from .hir import Body, HeldBlock, Origin, RunTime, Scalar, Value
 
 End = tuple[RunTime, bool]  # of a dataflow buffer: its handle, and whether the consumer's
 Container = list[Any] | dict[Any, Any] | set[Any]
@@ -132,7 +132,7 @@ def functions_in(value: Value) -> Iterator[LocalFunction]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Loop:
+class OpenLoop:
     """A loop being evaluated that stays a loop; its early exits are in `hidden`."""
 
     frame: Frame
@@ -155,9 +155,9 @@ class Made:
     """
 
     container: Container
-    loop: Loop | None  # the loop that it was made in
+    loop: OpenLoop | None  # the loop that it was made in
     items: list[object]  # while another path is evaluated
-    carrier: Loop | None = None  # the outermost loop that carries it to this place
+    carrier: OpenLoop | None = None  # the outermost loop that carries it to this place
 
 
 @dataclass(slots=True)
@@ -167,7 +167,7 @@ class State:
     values: dict[Variable, Value] = field(default_factory=dict)
     facts: Facts = field(default_factory=dict)  # the decided conditions on this path
     released: frozenset[RunTime] = frozenset()  # blocks, transfers waited for, pipes left
-    shapeless: dict[Value, Place | None] = field(default_factory=dict)  # fills and broadcasts
+    shapeless: dict[Value, Origin | None] = field(default_factory=dict)  # fills and broadcasts
     mistakes: tuple[Diagnostic, ...] = ()
     unrolled: int = 0  # of loops that C++ could have if they carried less
     containers: dict[int, Made] = field(default_factory=dict)

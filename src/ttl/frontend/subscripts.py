@@ -12,16 +12,16 @@ from .builder import KernelBuilder
 from .data_movement import tensor_slice
 from .hir import BlockValue, RunTime, Scalar, Value, is_run_time, kind_of
 from .in_python import in_python, require_python
-from .items import from_start, iterated
+from .items import from_start, list_items
 from .joins import choose
 from .problems import FlowBroken, describe, raised
-from .texts import known_text
-from .value_ranges import as_constant, is_reached, known_number, needs_constant
+from .texts import make_known_text
+from .value_ranges import as_constant, find_number, is_reached, needs_constant
 
 
 def item_at(builder: KernelBuilder, owner: object, index: Value) -> Value:
     """Evaluate `owner[index]`."""
-    index = known_text(builder, index)
+    index = make_known_text(builder, index)
     if builder.is_tensor(owner):
         return tensor_slice(builder, owner, index)
     if (handler := builder.handlers.subscripts.get(type(owner))) is not None:
@@ -44,10 +44,10 @@ def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Val
     what = f"an item of {describe(owner)} that is known only at run time"
     if isinstance(index, tuple):
         return _item(builder, owner, as_constant(builder, index, what))
-    if kind_of(index) is int and (known := known_number(builder, index)) is not None:
+    if kind_of(index) is int and (known := find_number(builder, index)) is not None:
         return _item(builder, owner, known)
     if isinstance(getattr(owner, "first", owner), np.ndarray):
-        owner = iterated(owner)
+        owner = list_items(owner)
     if not isinstance(owner, (tuple, list, range)) or not isinstance(index, Scalar):
         raise needs_constant(builder, index, what)
     if any(isinstance(item, (list, dict, set)) for item in owner):  # they may change

@@ -23,7 +23,7 @@ class RunTimeText(StandIn):
     parts: tuple[str | tuple[Scalar, str], ...]
 
 
-def known_text(builder: KernelBuilder, value: Value) -> Value:
+def make_known_text(builder: KernelBuilder, value: Value) -> Value:
     """Make a text with run-time values constant, if the path knows them."""
     if not isinstance(value, RunTimeText):
         return value

@@ -24,17 +24,17 @@ from ttl.source.walking import walk
 from .block_math import refuse_shapeless
 from .branching import branch
 from .builder import KernelBuilder
-from .carried import assigned
-from .continuations import Choice, End, Enter, Step, Steps, doing, leave, uses_of_steps
-from .desugar import tested_inside, without_choice
+from .carried import find_assigned
+from .continuations import Decision, End, Enter, Step, Steps, leave, make_action, uses_of_steps
+from .desugar import test_inside, without_choice
 from .dispatch import call
 from .expressions import expression
 from .finishing import finish_scope
-from .generators import ONE_VALUE, Generator, consumer_of
+from .generators import ONE_VALUE, GeneratorCall, consumer_of
 from .hir import BlockValue, HeldBlock, Scalar, Value, kind_of
-from .in_python import refused
-from .items import bind, iterated
-from .looping import Looping, compile_while, unrolled
+from .in_python import refuse
+from .items import bind, list_items
+from .looping import Looping, compile_while, unroll
 from .loops import leave_function, require_kept
 from .operators import compare
 from .pipes import call_with_pipe, counts_on_nodes, pipe_count
@@ -44,7 +44,7 @@ from .signposts import refuse_unused_signposts
 from .simple_statements import STATEMENTS
 from .state import LEFT, RETURNED, LocalFunction, State
 from .uses import NOTHING, uses_of
-from .value_ranges import Undecided, repeated
+from .value_ranges import Undecided, recalculate
 
 PATTERN = "a `case` with the rest of a dict, places in a class or names in one of several patterns"
 
@@ -97,7 +97,7 @@ class Translation(KernelBuilder):
                 step.do()
                 return rest
             with self.at(step.node):
-                return branch(self, step, rest) if isinstance(step, Choice) else step.enter(rest)
+                return branch(self, step, rest) if isinstance(step, Decision) else step.enter(rest)
         except Mistake as mistake:
             if mistake.flow is not None and self.is_trial:
                 raise
@@ -151,7 +151,7 @@ class Translation(KernelBuilder):
 def by_value(builder: KernelBuilder, undecided: Undecided, node: tree.Statement) -> Steps:
     """Branch `blocks[i].push()` into `if i == 0: ...` for each possible value of i."""
     cases: list[tuple[int, Steps]] = [(value, (node,)) for value in undecided.values]
-    return by_number(builder, node, lambda: repeated(builder, undecided.value), cases, undecided)
+    return by_number(builder, node, lambda: recalculate(builder, undecided.value), cases, undecided)
 
 
 def by_number(
@@ -167,13 +167,12 @@ def by_number(
         return steps
     otherwise = by_number(builder, node, number, others, deciding)
     is_case = lambda: compare(builder, "==", number(), case)  # noqa: E731
-    return (Choice(node, is_case, steps, otherwise, deciding),)
+    return (Decision(node, is_case, steps, otherwise, deciding),)
 
 
 def _is_released(builder: KernelBuilder, end: State, node: tree.Statement, rest: Steps) -> bool:
     """Does later code use the result of the statement as a block, which one of two branches gives?
-    A data movement kernel can do nothing else with it.
-    """
+    A data movement kernel can do nothing else with it."""
     later, moves = uses_of_steps(rest), builder.kernel.kind is KernelKind.DATAMOVEMENT
     used = uses_of(node).stored & (later.mentioned if moves else later.released)
     values = [end.values.get(variable) for variable in builder.variables(used)]
@@ -219,11 +218,14 @@ def _one_by_one(builder: KernelBuilder, node: tree.Evaluate) -> Steps | None:
         return None
     number = pipe_count(builder, net, role) if len(counts) > 1 else None
     calls = [
-        doing(node, call_with_pipe(builder, net, role, place, arguments[0]))
+        make_action(node, call_with_pipe(builder, net, role, place, arguments[0]))
         for place in range(max(counts))
     ]
     cases = [
-        (count, (doing(node, partial(_note_role, builder, net, role, count > 0)), *calls[:count]))
+        (
+            count,
+            (make_action(node, partial(_note_role, builder, net, role, count > 0)), *calls[:count]),
+        )
         for count in counts
     ]
     return by_number(builder, node, lambda: number, cases)
@@ -239,24 +241,24 @@ def _note_role(builder: KernelBuilder, net: PipeNet, role: str, has_role: bool) 
 
 def if_statement(builder: Translation, node: tree.Branch) -> Steps:
     condition = expression(builder, node.test)
-    return (Choice(node, lambda: condition, node.then, node.otherwise),)
+    return (Decision(node, lambda: condition, node.then, node.otherwise),)
 
 
 def for_loop(builder: Translation, node: tree.Loop) -> Steps:
     over = expression(builder, node.over)
-    if isinstance(over, Generator):
+    if isinstance(over, GeneratorCall):
         return (Enter(node, partial(loop_over_generator, builder, node, over)),)
     steps = steps_of(over)
     is_range = steps is not None and isinstance(node.target, tree.Target)
     count = None if steps is None or steps.known is None else len(steps.known)
     is_unrolled = count is not None and builder.frame.unrolls and builder.may_unroll(count)
     if not is_range or is_unrolled or count in (0, 1):
-        return unrolled(builder, node, iterated(over))
+        return unroll(builder, node, list_items(over))
     return (Enter(node, lambda rest: Looping(builder, node, steps, rest).compile()),)
 
 
 def loop_over_generator(
-    builder: Translation, node: tree.Loop, over: Generator, rest: Steps
+    builder: Translation, node: tree.Loop, over: GeneratorCall, rest: Steps
 ) -> Steps:
     frame, values = builder.frame, builder.state.values
     consumer = consumer_of(node, frame.scope)
@@ -275,8 +277,8 @@ def loop_over_generator(
 
 def while_loop(builder: Translation, node: tree.While) -> Steps:
     calls = any(isinstance(part, tree.Call) for part in walk(node.test))
-    if calls and assigned(builder, NOTHING):  # a function may change outer variables
-        return (tested_inside(node),)
+    if calls and find_assigned(builder, NOTHING):  # a function may change outer variables
+        return (test_inside(node),)
     return (Enter(node, partial(compile_while, builder, node)),)
 
 
@@ -307,7 +309,7 @@ def return_statement(builder: Translation, node: tree.Return) -> Steps:
 
 
 @dataclass(slots=True)
-class Scope:
+class WithScope:
     """What a `with` has begun."""
 
     blocks: list[HeldBlock] = field(default_factory=list)
@@ -316,7 +318,7 @@ class Scope:
 
 
 def with_scope(builder: Translation, node: tree.With) -> Steps:
-    scope = _begun(builder, node)
+    scope = _begin(builder, node)
 
     def close() -> None:
         with builder.at(node):
@@ -325,8 +327,8 @@ def with_scope(builder: Translation, node: tree.With) -> Steps:
     return (*node.body, End(close))
 
 
-def _begun(builder: KernelBuilder, node: tree.With) -> Scope:
-    scope = Scope()
+def _begin(builder: KernelBuilder, node: tree.With) -> WithScope:
+    scope = WithScope()
     for item in node.items:
         value = expression(builder, item.value)
         if isinstance(value, signpost):
@@ -336,7 +338,7 @@ def _begun(builder: KernelBuilder, node: tree.With) -> Scope:
             continue
         if not isinstance(value, HeldBlock):
             if isinstance(value, Scalar) or not hasattr(type(value), "__enter__"):
-                raise refused(value, "does not support the context manager protocol")
+                raise refuse(value, "does not support the context manager protocol")
             raise not_in_kernels("`with` over anything but reserve(), wait() and ttl.signpost()")
         scope.blocks.append(value)
         value.is_scoped = True
@@ -345,7 +347,7 @@ def _begun(builder: KernelBuilder, node: tree.With) -> Scope:
     return scope
 
 
-def _close(builder: KernelBuilder, scope: Scope) -> None:
+def _close(builder: KernelBuilder, scope: WithScope) -> None:
     for name in reversed(scope.after):
         _signpost(builder, name, is_end=True)
     finish_scope(builder, scope.blocks)

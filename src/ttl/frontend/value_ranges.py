@@ -84,7 +84,7 @@ def _numbers_of_pipes(builder: KernelBuilder, op: Op) -> set[int]:
     assert isinstance(values, DenseArrayBase) and isinstance(pipe, PipeValue)
     numbers = [int(number) for number in values.get_values()]
     is_local = isinstance(pipe.owner, Op) and pipe.made_by is ttl.LocalPipeOp
-    place = known_constant(pipe.owner.operands[0]) if is_local else None  # type: ignore[union-attr]
+    place = find_constant(pipe.owner.operands[0]) if is_local else None  # type: ignore[union-attr]
     if not isinstance(place, int):
         return {*numbers}
     of_nodes: dict[
@@ -108,7 +108,7 @@ def arms_of(value: Scalar) -> list[Scalar]:
 
 
 def _quotient(builder: KernelBuilder, op: Op) -> Interval | None:
-    divisor = known_constant(op.operands[1])
+    divisor = find_constant(op.operands[1])
     if not isinstance(divisor, int) or divisor < 1:
         return None
     assert isinstance(op.operands[0], Scalar)
@@ -135,7 +135,7 @@ def _cases_of_number(builder: KernelBuilder, value: Scalar) -> tuple[Scalar, lis
     return builder.handles.argument(cases, INDEX), found
 
 
-def known_constant(value: RunTime) -> Number | None:
+def find_constant(value: RunTime) -> Number | None:
     op = value.owner
     if not isinstance(op, Op) or op.becomes is not arith.ConstantOp:
         return None
@@ -160,7 +160,7 @@ def is_reached(builder: KernelBuilder, index: Scalar, size: int) -> bool:
 # Comparisons --------------------------------------------------------------------------------------
 
 
-def known_comparison(builder: KernelBuilder, sign: str, left: Value, right: Value) -> bool | None:
+def decide_comparison(builder: KernelBuilder, sign: str, left: Value, right: Value) -> bool | None:
     """Return the result of an integer comparison if it holds for all possible values."""
     terms, constant = difference(left, right)
     found = _sum(builder, terms, constant)
@@ -199,7 +199,7 @@ def _verdict(sign: str, low: int, high: int) -> bool | None:
     return holds.pop() if len(holds) == 1 else None
 
 
-def known_remainder(value: Scalar, divisor: int) -> int | None:
+def find_remainder(value: Scalar, divisor: int) -> int | None:
     """Return the remainder of a sum of counters if the divisor divides all their steps."""
     terms, rest = linear(value)
     for term, factor in terms.items():
@@ -216,11 +216,11 @@ def known_remainder(value: Scalar, divisor: int) -> int | None:
 # Numbers that a path knows ------------------------------------------------------------------------
 
 
-def known_number(builder: KernelBuilder, value: Value) -> Number | None:
+def find_number(builder: KernelBuilder, value: Value) -> Number | None:
     """Return the number that a scalar is on this path, if known."""
     if not isinstance(value, RunTime):
         return value  # type: ignore[return-value]
-    if (constant := known_constant(value)) is not None:
+    if (constant := find_constant(value)) is not None:
         return constant
     if isinstance(value, Scalar):
         if value.kind is int:
@@ -229,7 +229,7 @@ def known_number(builder: KernelBuilder, value: Value) -> Number | None:
                 return possible[0]
         elif value.made_by is ttl.RuntimeArgOp:
             case, words = _cases_of_number(builder, value)
-            number = known_number(builder, case)
+            number = find_number(builder, case)
             if number is None:
                 return None
             word = words[int(number)]
@@ -239,7 +239,7 @@ def known_number(builder: KernelBuilder, value: Value) -> Number | None:
 
 def _evaluated(builder: KernelBuilder, op: Op) -> Number | None:
     if op.becomes in EVALUATED or op.becomes in COMPARED:
-        operands = [known_number(builder, operand) for operand in op.operands]
+        operands = [find_number(builder, operand) for operand in op.operands]
         if any(operand is None for operand in operands):
             return None
         if op.becomes is arith.DivfOp and not operands[1]:
@@ -250,7 +250,7 @@ def _evaluated(builder: KernelBuilder, op: Op) -> Number | None:
     if op.becomes is arith.SelectOp:
         taken = decided(builder.state.facts, op.operands[0])
         if taken is not None:
-            return known_number(builder, op.operands[1 if taken else 2])
+            return find_number(builder, op.operands[1 if taken else 2])
     return None
 
 
@@ -312,12 +312,12 @@ REPEATED = (
 )  # fmt: skip
 
 
-def repeated(builder: KernelBuilder, value: RunTime) -> RunTime:
+def recalculate(builder: KernelBuilder, value: RunTime) -> RunTime:
     """Recalculate a value, because its first calculation may be on a dropped path."""
     op = value.owner
     if not isinstance(op, Op) or op.becomes not in REPEATED:
         return value
-    operands = [repeated(builder, operand) for operand in op.operands]
+    operands = [recalculate(builder, operand) for operand in op.operands]
     return builder.value(op.becomes, operands, value.type, op.properties)
 
 
@@ -336,14 +336,14 @@ def as_constant(builder: KernelBuilder, value: Value, what: str, help_text: str 
     if isinstance(value, (tuple, list)):
         items = [as_constant(builder, item, what, help_text) for item in value]
         return items if isinstance(value, list) else tuple(items)
-    number = known_number(builder, value)
+    number = find_number(builder, value)
     if number is None and value is not None:
         raise needs_constant(builder, value, what, help_text)
     return number
 
 
 def _undecided(builder: KernelBuilder, value: RunTime) -> Undecided | None:
-    if known_number(builder, value) is not None:
+    if find_number(builder, value) is not None:
         return None
     if isinstance(value, Scalar) and value.kind is int:
         if values := _possible(builder, value):

@@ -69,7 +69,7 @@ def _replacements(program: Program) -> Iterator[tuple[FunctionType, CodeType]]:
 @lru_cache(maxsize=1024)
 def recompiled(points: CodePoints) -> CodeType | None:
     """Return the function's repair code; None if the source is not the one it was made from."""
-    return code.recompiled(with_calls(points.function), points.code)
+    return code.recompile(with_calls(points.function), points.code)
 
 
 def with_numbers(function: FunctionType, points: CodePoints | None) -> CodeType | None:
@@ -82,7 +82,7 @@ def with_numbers(function: FunctionType, points: CodePoints | None) -> CodeType 
 
 @lru_cache(maxsize=1024)
 def _recompiled(function: tree.Function, original: CodeType, file: str) -> CodeType | None:
-    return code.recompiled(with_calls(function), original)
+    return code.recompile(with_calls(function), original)
 
 
 def with_calls(function: tree.Function) -> tree.Function:

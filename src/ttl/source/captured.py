@@ -30,16 +30,16 @@ WHOLE = (ModuleType, FunctionType)  # a run cannot observe changes through these
 FIXED = (bool, int, float, complex, str, bytes, type(None))  # Python itself refuses to change them
 
 
-def captured_writes(program: Program, code: Code) -> list[Diagnostic]:
+def find_captured_writes(program: Program, code: Code) -> list[Diagnostic]:
     """List every place where a kernel writes a captured list, dict or object, under this code.
 
     The simulator only warns about them, so that outside code can inspect a program; tensors,
     modules and functions are errors.
     """
-    return [d for kernel in program.kernels for d in _written(kernel, code)]
+    return [d for kernel in program.kernels for d in _find_writes(kernel, code)]
 
 
-def _written(kernel: KernelFunction, code: Code) -> Iterator[Diagnostic]:
+def _find_writes(kernel: KernelFunction, code: Code) -> Iterator[Diagnostic]:
     function = tree_of(kernel.function)  # type: ignore[arg-type]
     suspects = _suspects(function) if function is not None else ()
     around = kernel.function.__globals__ | kernel.captures() if suspects else {}
@@ -61,11 +61,11 @@ def _written(kernel: KernelFunction, code: Code) -> Iterator[Diagnostic]:
 @lru_cache(maxsize=256)
 def _suspects(function: tree.Function) -> tuple[tuple[str, tree.Node], ...]:
     """Places in the kernel that write to a name around it, or call a method that may."""
-    found = [(binding, node) for node in walk(function) for binding, node in _changed_by(node)]
+    found = [(binding, node) for node in walk(function) for binding, node in _find_changes(node)]
     return tuple((each.name, node) for each, node in found if isinstance(each, Around))
 
 
-def _changed_by(node: tree.Node) -> Iterator[tuple[object, tree.Node]]:
+def _find_changes(node: tree.Node) -> Iterator[tuple[object, tree.Node]]:
     """`x` in x[..] = .., x.y = .., del x[..], x.append(..), also after further indices."""
     if isinstance(node, tree.Declare):
         yield from ((each, node) for each in node.bindings)

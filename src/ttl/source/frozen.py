@@ -57,11 +57,11 @@ from .run_by_python import (
     NO_VALUE,
     OF_PYTHON,
     PURE_MODULES,
-    asked_by,
     cell_value,
-    held_by_generated,
+    find_asked_names,
     is_generated,
     is_pure,
+    list_held_values,
     runs_alone,
 )
 
@@ -75,9 +75,7 @@ class NoKey(TypeError):
 
 def freeze_all(values: Iterable[object], tensors: Tensors = ()) -> Key:
     """Return one key of several values, which may share contents.
-
-    Tensors of the program are known by their position. Raises NoKey if something has no key.
-    """
+    Tensors of the program are known by their position. Raises NoKey if something has no key."""
     freezer = _Freezer(tensors)
     try:
         return (*freezer.keys(values), *freezer.module_names())
@@ -294,7 +292,7 @@ class _Freezer:
         is_users = is_user_file(code.co_filename)
         if not is_users and (name := _library_name(function)) is not None:
             return self._named(*name, function)
-        asked = asked_by(code)
+        asked = find_asked_names(code)
         if is_users and (asked.is_untold or (self.runs and asked.is_impure)):
             raise NoKey(f"`{code.co_name}` asks for what no key tells")
         around_it = function.__globals__ if is_users else {}
@@ -337,7 +335,7 @@ class _Freezer:
     def _class_attribute(self, name: str, value: object) -> Key:
         function = getattr(value, "__func__", value)
         if isinstance(function, FunctionType) and is_generated(function.__code__):
-            return CODE, function.__code__, self.keys(held_by_generated(function))
+            return CODE, function.__code__, self.keys(list_held_values(function))
         if isinstance(value, PLACES):
             return NAMED, type(value)
         before, self.runs = self.runs, self.runs or runs_alone(name, value)

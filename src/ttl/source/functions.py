@@ -32,9 +32,7 @@ def place_of(code: CodeType) -> tuple[CodeType, str]:
 
 class ReplacedCodes:
     """Functions that run with replaced code for a while, and the threads whose runs need it.
-
-    Threads share helpers: the last run that needs one restores its own code.
-    """
+    Threads share helpers: the last run that needs one restores its own code."""
 
     def __init__(self) -> None:
         self._lock = ForkLock()
@@ -87,7 +85,7 @@ def builtins_of(function: FunctionType) -> dict[str, object]:
     return found
 
 
-def named_value(name: str, function: FunctionType) -> object:
+def find_value(name: str, function: FunctionType) -> object:
     """Return the value of a name in a scope around a function, or MISSING."""
     free = own_code(function).co_freevars
     if name in free:
@@ -118,7 +116,7 @@ def environment(function: FunctionType) -> Iterator[tuple[str, object]]:
     code = own_code(function)
     names = sorted({*code.co_freevars, *global_names(code)})
     for name in names:
-        value = named_value(name, function)
+        value = find_value(name, function)
         if value is not MISSING:
             yield name, value
             yield from _module_environment(name, value, names)
@@ -136,9 +134,9 @@ def _functions_in(
     elif isinstance(value, (partial, MethodType)):
         items = [("", value)]
     elif owner.__module__ != "builtins" and not is_ours(owner.__module__):
-        items = [(name, member(value, name)) for name in names]
+        items = [(name, find_member(value, name)) for name in names]
     for key, item in items:
-        function, bound = called_function(item)
+        function, bound = find_called(item)
         if function is not None and is_user_file(own_code(function).co_filename):
             yield f"{path}[{key!r}, {bound}]", function
 
@@ -164,7 +162,7 @@ def fields_of(value: object) -> Iterator[object]:
     yield from (getattr(value, name, None) for name in slots_of(type(value)))
 
 
-def member(owner: object, name: str) -> object:
+def find_member(owner: object, name: str) -> object:
     """Return an attribute without running user code that computes it."""
     found = getattr_static(owner, name, MISSING)
     if isinstance(found, staticmethod):
@@ -176,7 +174,7 @@ def member(owner: object, name: str) -> object:
     return MethodType(found, owner) if is_method and not is_own else found
 
 
-def called_function(value: object) -> tuple[FunctionType | None, int]:
+def find_called(value: object) -> tuple[FunctionType | None, int]:
     """Return the function called in the end, and the number of its bound arguments."""
     bound = 0
     while isinstance(value, (partial, MethodType)):

@@ -18,12 +18,12 @@ def inexact_operations(program: Program) -> tuple[str, ...]:
     found: dict[object, str] = {}
     for function in {each for kernel in kernels for each in reachable_functions(kernel)}:
         for node in walk(*filter(None, [tree_of(function)])):
-            if name := _applied(node):
+            if name := _find_applied(node):
                 found[own_code(function).co_filename, node.place] = name
     return tuple(sorted(found.values()))
 
 
-def _applied(node: tree.Node) -> str:
+def _find_applied(node: tree.Node) -> str:
     if isinstance(node, (tree.Binary, tree.Update)):
         op = BY_OPERATOR.get(node.sign)
     else:

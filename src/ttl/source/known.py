@@ -33,11 +33,9 @@ SIGNS: dict[str, Callable[..., object]] = {
 PURE = (abs, bool, float, getattr, hasattr, int, isinstance, len, max, min, range, str, sum, tuple)
 
 
-def calculated(node: tree.Node, values: Sequence[object]) -> object:
+def calculate(node: tree.Node, values: Sequence[object]) -> object:
     """Evaluate an operation; UNKNOWN if an operand is, or if the result cannot be told.
-
-    A kernel calculates with Python's numbers, not with numpy's.
-    """
+    A kernel calculates with Python's numbers, not with numpy's."""
     if any(value is UNKNOWN or has_numpy(value) for value in values):
         return UNKNOWN
     return attempt(_result, node, values)
@@ -64,7 +62,7 @@ def _result(node: tree.Node, values: Sequence[Any]) -> object:
     return UNKNOWN
 
 
-def attribute(owner: object, name: str) -> object:
+def read_attribute(owner: object, name: str) -> object:
     if isinstance(owner, ModuleType):  # a module may import a missing attribute
         return vars(owner).get(name, UNKNOWN)
     return UNKNOWN if owner is UNKNOWN else python_number(attempt(getattr, owner, name))

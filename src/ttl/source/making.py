@@ -6,11 +6,11 @@ from . import tree
 from .bindings import Around, Binding, Place, Scope
 
 
-def around(name: str, place: Place) -> tree.Name:
+def outer_name(name: str, place: Place) -> tree.Name:
     return tree.Name(place, Around(name))
 
 
-def called(function: tree.Expression, *arguments: tree.Expression) -> tree.Call:
+def make_call(function: tree.Expression, *arguments: tree.Expression) -> tree.Call:
     return tree.Call(function.place, function, arguments, ())
 
 
@@ -20,14 +20,14 @@ def method_call(
     return tree.Call(place, tree.Attribute(place, owner, method), arguments, ())
 
 
-def assigned(binding: Binding, value: tree.Expression, place: Place) -> tree.Assign:
+def make_assign(binding: Binding, value: tree.Expression, place: Place) -> tree.Assign:
     return tree.Assign(place, (tree.Target(place, binding),), value)
 
 
-def read_again(target: tree.Expression) -> tree.Expression:
+def make_read(target: tree.Expression) -> tree.Expression:
     """Read a target of an assignment before the assignment."""
     return tree.Name(target.place, target.binding) if isinstance(target, tree.Target) else target
 
 
-def without_parameters(name: str, body: tree.Body, place: Place, scope: Scope) -> tree.Function:
+def make_function(name: str, body: tree.Body, place: Place, scope: Scope) -> tree.Function:
     return tree.Function(place, name, (), (), body, scope)

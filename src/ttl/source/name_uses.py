@@ -16,7 +16,7 @@ from ttl.language.operation import KernelFunction
 from . import tree
 from .bindings import Around
 from .facts.liveness import ACQUIRES, RELEASES
-from .functions import MISSING, named_value, own_code
+from .functions import MISSING, find_value, own_code
 from .trees import tree_of
 from .walking import walk
 
@@ -34,8 +34,7 @@ def _uses(kernel: KernelFunction) -> Mapping[str, set[str]] | None:
 @lru_cache(maxsize=1024)
 def uses_of_names(function: tree.Function) -> Mapping[str, set[str]]:
     """Map names around the function to READ, WRITTEN, the attributes taken of them, and OTHERWISE
-    for other uses.
-    """
+    for other uses."""
     how: dict[tree.Node, str] = {}
     found: dict[str, set[str]] = {}
     for node in walk(function):  # outer nodes first
@@ -99,7 +98,7 @@ def _reachable(values: Iterable[object], seen: set[int]) -> Iterator[object]:
         elif isinstance(value, dict):
             yield from _reachable(value.values(), seen)
         elif isinstance(value, FunctionType):
-            cells = [named_value(name, value) for name in own_code(value).co_freevars]
+            cells = [find_value(name, value) for name in own_code(value).co_freevars]
             yield from _reachable((cell for cell in cells if cell is not MISSING), seen)
         else:
             yield value

@@ -29,19 +29,19 @@ def too_deep(operation: Callable[..., None]) -> UsageError | None:
             definition = function_tree(code)
         except RecursionError:  # Python loaded it, with fewer calls around
             message = f"an expression or a statement of `{function.__name__}` is too deep"
-            return _refused(message, SHORTER, Span.of_instruction(code, 0))
+            return _make_error(message, SHORTER, Span.of_instruction(code, 0))
         found += [] if definition is None else [deepest_nest(definition, code.co_filename)]
     deepest = max(filter(None, found), key=lambda nest: nest.depth, default=None)
     if deepest is None or deepest.depth < DEEP:
         return None
-    return _refused(*_explained(deepest), Span.of_node(deepest.file, deepest.outermost))
+    return _make_error(*_explain(deepest), Span.of_node(deepest.file, deepest.outermost))
 
 
-def _refused(message: str, help_text: str, span: Span) -> UsageError:
+def _make_error(message: str, help_text: str, span: Span) -> UsageError:
     return UsageError(codes.NOT_IN_KERNELS.broken(message, help_text).at(span))
 
 
-def _explained(nest: Nest) -> tuple[str, str]:
+def _explain(nest: Nest) -> tuple[str, str]:
     if nest.is_expression:
         message = f"an expression of {nest.depth} operations inside each other is too deep"
         return message, SHORTER

@@ -14,10 +14,10 @@ from ttl.diagnostics.frames import is_pyttlang_file
 
 from . import tree
 from .bindings import Around, Binding, Scope, Variable
-from .functions import MISSING, named_value
+from .functions import MISSING, find_value
 from .python import as_text
 from .trees import value_around
-from .walking import Changer, changed
+from .walking import Changer, copy_with
 
 # A node's fields, and the text between them.
 HEADS: dict[type[tree.Node], str] = {
@@ -102,7 +102,7 @@ class _Printer:
         if isinstance(binding, Variable):
             is_own = binding.scope is self.scope or binding.scope.name.startswith("<")
             return binding.name if is_own else f"{binding.scope.name}.{binding.name}"
-        value = named_value(binding.name, self.function)
+        value = find_value(binding.name, self.function)
         return f"<{binding.name}: {'nothing' if value is MISSING else type(value).__name__}>"
 
 
@@ -124,7 +124,7 @@ class _Marked(Changer):
 
     def node(self, node: Any) -> Any:
         if isinstance(node, (tree.Name, tree.Target)):
-            return changed(node, binding=Around(self.printer.name(node.binding)))
+            return copy_with(node, binding=Around(self.printer.name(node.binding)))
         if isinstance(node, tree.LanguageCall):
             return self.call(node)
         value: Any = value_around(node, self.printer.function)

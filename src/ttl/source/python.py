@@ -108,7 +108,7 @@ BODIES = ("body", "then", "otherwise", "finally_")
 MakeFinish = Callable[[tree.Finish], ast.stmt]
 
 
-def no_finish(node: tree.Finish) -> ast.stmt:
+def write_finish(node: tree.Finish) -> ast.stmt:
     names: list[ast.expr] = [ast.Name(each.name, ast.Load()) for each in node.names]
     called = ast.Name(".wait" if node.is_wait else ".release", ast.Load())
     return ast.Expr(ast.Call(called, names, []))
@@ -117,12 +117,12 @@ def no_finish(node: tree.Finish) -> ast.stmt:
 class Writer:
     """Makes the `ast` of a function and of the functions in it."""
 
-    def __init__(self, finish: MakeFinish = no_finish):
+    def __init__(self, finish: MakeFinish = write_finish):
         self.finish = finish
 
     def expression(self, node: tree.Node) -> PythonNode:
         special = EXPRESSIONS.get(type(node))
-        return _placed(self.same_form(node) if special is None else special(self, node), node)
+        return _set_place(self.same_form(node) if special is None else special(self, node), node)
 
     def same_form(self, node: tree.Node) -> PythonNode:
         form = WRITTEN_FORMS.get((type(node),)) or WRITTEN_FORMS[type(node), node.kind]  # type: ignore[attr-defined]
@@ -155,16 +155,16 @@ class Writer:
     def statement(self, node: tree.Statement) -> ast.stmt:
         special = STATEMENTS.get(type(node))
         made = self.same_form(node) if special is None else special(self, node)
-        return _placed(made, node)  # type: ignore[no-any-return]
+        return _set_place(made, node)  # type: ignore[no-any-return]
 
     def value(self, node: tree.Statement) -> PythonNode:
         """Return the value of a simple statement; a loop gives a list of the values in it."""
         made: PythonNode = self.statement(node)
         if isinstance(node, tree.Assign):
-            return _placed(ast.NamedExpr(made.targets[0], made.value), node)
+            return _set_place(ast.NamedExpr(made.targets[0], made.value), node)
         if isinstance(node, tree.Loop):
             generator = ast.comprehension(made.target, made.iter, [], 0)
-            return _placed(ast.ListComp(made.body[0].value, [generator]), node)
+            return _set_place(ast.ListComp(made.body[0].value, [generator]), node)
         return made.value
 
     def definition(self, node: tree.Function, name: str = "") -> ast.stmt:
@@ -172,13 +172,13 @@ class Writer:
         decorators = self.part("decorators", node.decorators)
         made = kind(name or node.name, self.arguments(node), self.body(node.body), decorators)
         made.returns = self.part("returns", node.returns)
-        return _placed(_complete(made, node), node)  # type: ignore[no-any-return]
+        return _set_place(_complete(made, node), node)  # type: ignore[no-any-return]
 
     def arguments(self, node: tree.Function) -> ast.arguments:
         made = ast.arguments([], [], None, [], [], None, [])
         for each in node.parameters:
             annotation = self.part("annotation", each.annotation)
-            argument = _placed(ast.arg(each.variable.name, annotation), each)
+            argument = _set_place(ast.arg(each.variable.name, annotation), each)
             default = self.part("default", each.default)
             if each.kind == Kinds.VAR_POSITIONAL:
                 made.vararg = argument
@@ -194,7 +194,7 @@ class Writer:
         return made
 
 
-def _placed(made: PythonNode, node: tree.Node) -> PythonNode:
+def _set_place(made: PythonNode, node: tree.Node) -> PythonNode:
     made.lineno, made.col_offset, made.end_lineno, made.end_col_offset = node.place
     return made
 
@@ -202,11 +202,11 @@ def _placed(made: PythonNode, node: tree.Node) -> PythonNode:
 def _complete(made: PythonNode, node: tree.Node) -> PythonNode:
     """Put `pass` into an empty body, and give a loop an empty `else`."""
     if "body" in made._fields and not made.body:
-        made.body = [_placed(ast.Pass(), node)]
+        made.body = [_set_place(ast.Pass(), node)]
     if isinstance(made, (ast.For, ast.While)):
         made.orelse = []
     if isinstance(made, ast.Try) and not made.handlers and not made.finalbody:
-        made.finalbody = [_placed(ast.Pass(), node)]
+        made.finalbody = [_set_place(ast.Pass(), node)]
     return made
 
 
@@ -233,7 +233,7 @@ def _binary(writer: Writer, node: tree.Binary) -> ast.expr:
     found = writer.expression(chain[-1].left)
     for each in reversed(chain):
         right = writer.expression(each.right)
-        found = _placed(ast.BinOp(found, OPERATORS[each.sign](), right), each)
+        found = _set_place(ast.BinOp(found, OPERATORS[each.sign](), right), each)
     return found  # type: ignore[no-any-return]
 
 
@@ -242,7 +242,7 @@ def _function(writer: Writer, node: tree.Function) -> ast.expr:
     value = several[-1]
     if len(several) > 1:
         value = ast.Subscript(ast.Tuple(several, ast.Load()), ast.Constant(-1), ast.Load())
-    return ast.Lambda(writer.arguments(node), _placed(value, node.body[-1]))
+    return ast.Lambda(writer.arguments(node), _set_place(value, node.body[-1]))
 
 
 def _comprehension(writer: Writer, node: tree.Comprehension) -> ast.expr:
@@ -288,7 +288,7 @@ def _assign(writer: Writer, node: tree.Assign) -> ast.stmt:
 
 def _import(writer: Writer, node: tree.Import) -> ast.stmt:
     names = [
-        _placed(
+        _set_place(
             ast.alias(
                 each.name or node.module, each.target.binding.name if each.has_alias else None
             ),
@@ -319,7 +319,7 @@ STATEMENTS: dict[type[tree.Node], Callable[..., object]] = {
 # As text and as code ------------------------------------------------------------------------------
 
 
-def as_ast(function: tree.Function, finish: MakeFinish = no_finish) -> object:
+def as_ast(function: tree.Function, finish: MakeFinish = write_finish) -> object:
     """Return the definition or the lambda."""
     writer = Writer(finish)
     return writer.expression(function) if function.is_lambda else writer.definition(function)
@@ -327,18 +327,17 @@ def as_ast(function: tree.Function, finish: MakeFinish = no_finish) -> object:
 
 def as_code(function: tree.Function, free: Iterable[str], file: str, flags: int = 0) -> CodeType:
     """Compile with the names `free` as those of a function around it; `flags` are those of the
-    original code, for its `from __future__` statements.
-    """
+    original code, for its `from __future__` statements."""
     factory: PythonNode = ast.parse("def factory(): pass").body[0]
     factory.args.args = [ast.arg(name) for name in free]
     made = as_ast(function)
     factory.body = [ast.Expr(made) if isinstance(made, ast.Lambda) else made]
     module = ast.fix_missing_locations(ast.Module([factory], []))
     code = compile(module, file, "exec", flags & FUTURE_FLAGS, dont_inherit=True)
-    return _nested(_nested(code, "factory"), function.name)
+    return _find_code(_find_code(code, "factory"), function.name)
 
 
-def _nested(code: CodeType, name: str) -> CodeType:
+def _find_code(code: CodeType, name: str) -> CodeType:
     return next(c for c in code.co_consts if isinstance(c, CodeType) and c.co_name == name)
 
 

@@ -20,10 +20,10 @@ from ttl.semantics.numpy_numbers import python_number, replace_sum
 
 from . import tree
 from .bindings import Around, Binding, Variable
-from .code import call_of, recompiled, with_functions, with_names
+from .code import call_of, recompile, with_functions, with_names
 from .functions import own_code, place_of
 from .trees import tree_of
-from .walking import Changer, changed, stored, walk
+from .walking import Changer, copy_with, stored, walk
 
 NUMBER, SUM, CALLED = ".number", ".sum", ".called"
 CONVERTED = (tree.Name, tree.Attribute, tree.Item, tree.Call)
@@ -34,13 +34,12 @@ def with_python_numbers(found: tree.Function, converts_calls: bool = False) -> t
     """Convert numpy numbers in a function, and optionally in the functions it calls."""
     names = {each: Variable(each, found.scope) for each in (USED if converts_calls else IN_KERNELS)}
     body = _Converter(found.body, names).sequence(found.body)
-    return with_functions(changed(found, body=body), {names[each]: USED[each] for each in names})
+    return with_functions(copy_with(found, body=body), {names[each]: USED[each] for each in names})
 
 
 def statements_with_python_numbers(statements: tree.Body) -> tree.Body:
     """Convert statements of a unified body, which see the names USED. Functions in them are
-    converted when called.
-    """
+    converted when called."""
     names = {each: Around(each) for each in USED}
     return _Converter(statements, names, enters_functions=False).sequence(statements)
 
@@ -60,10 +59,7 @@ def _left_alone(node: tree.Node) -> Iterator[tree.Node]:
 
 class _Converter(Changer):
     def __init__(
-        self,
-        statements: tree.Body,
-        names: Mapping[str, Binding],
-        enters_functions: bool = True,
+        self, statements: tree.Body, names: Mapping[str, Binding], enters_functions: bool = True
     ):
         self.names, self.enters_functions = names, enters_functions
         self.left = {each for node in walk(*statements) for each in _left_alone(node)}
@@ -74,7 +70,7 @@ class _Converter(Changer):
         new = self.inside(node)
         if type(new) is tree.Call and (name := self._replaced(new.function)):
             function = call_of(node.place, self.names[name], new.function)
-            new = changed(new, function=function)
+            new = copy_with(new, function=function)
         is_converted = type(node) in CONVERTED and node not in self.left
         return call_of(node.place, self.names[NUMBER], new) if is_converted else new
 
@@ -109,7 +105,7 @@ def own_function(function: Any) -> Any:  # rule CALLED
 
 @lru_cache(maxsize=1024)
 def _code(converted: tree.Function, original: CodeType, file: str) -> CodeType | None:
-    return recompiled(converted, original)
+    return recompile(converted, original)
 
 
 IN_KERNELS: dict[str, Callable[..., object]] = {NUMBER: python_number, SUM: replace_sum}

@@ -13,7 +13,7 @@ from typing import Any
 
 from . import tree
 from .bindings import Around, Binding, Place, Scope, Variable
-from .making import assigned
+from .making import make_assign
 from .python import READ_FORMS, SIGNS, UNARY_SIGNS
 from .read_expressions import (
     EXPRESSIONS,
@@ -21,10 +21,10 @@ from .read_expressions import (
     FunctionNode,
     NoFormError,
     Pattern,
-    declared,
+    find_declared,
+    find_stored_names,
     parameter_nodes,
     place_of,
-    stored_names,
 )
 from .tree import Body, Statement
 
@@ -43,7 +43,7 @@ def read_module(text: str | bytes, file: str = "<unknown>") -> tree.Function:
     scope = reader.scope = Scope("<module>")
     reader.elsewhere[scope] = set()
     globally = (node.names for node in ast.walk(module) if isinstance(node, ast.Global))
-    for name in sorted({*stored_names(*module.body)}.union(*globally)):
+    for name in sorted({*find_stored_names(*module.body)}.union(*globally)):
         scope.variable(name)
     reader.globally = scope.variables
     body = reader.body(module.body)
@@ -148,10 +148,10 @@ class Reader:
         body: Sequence[ast.AST] = [node.body] if isinstance(node, ast.Lambda) else node.body
         is_class = isinstance(node, ast.ClassDef)
         scope = Scope(name, self.scope, is_class=is_class)
-        globally, around = declared(ast.Global, body), declared(ast.Nonlocal, body)
+        globally, around = find_declared(ast.Global, body), find_declared(ast.Nonlocal, body)
         self.elsewhere[scope] = globally
         own = [] if is_class else [each.arg for _, each, _ in parameter_nodes(node.args)]  # type: ignore[union-attr]
-        for each in (*own, *sorted({*stored_names(*body)} - globally - around)):
+        for each in (*own, *sorted({*find_stored_names(*body)} - globally - around)):
             scope.variable(each)
         for each in around:
             if isinstance(found := self.binding(each), Variable):
@@ -181,7 +181,7 @@ def _annotated(reader: Reader, node: ast.AnnAssign) -> Iterable[Statement]:
 
 def _definition(reader: Reader, node: Definition) -> Iterable[Statement]:
     function = reader.function(node)
-    yield assigned(reader.binding(node.name), function, place_of(node))
+    yield make_assign(reader.binding(node.name), function, place_of(node))
 
 
 def _import(reader: Reader, node: ast.Import) -> Iterable[Statement]:
@@ -212,7 +212,7 @@ def _break(reader: Reader, node: ast.Break) -> Iterable[Statement]:
 
 
 def _flag(variable: Variable, value: bool, place: Place) -> Statement:
-    return assigned(variable, tree.Constant(place, value), place)
+    return make_assign(variable, tree.Constant(place, value), place)
 
 
 # Control flow -------------------------------------------------------------------------------------
@@ -283,7 +283,7 @@ def _match(reader: Reader, node: ast.Match) -> Iterable[Statement]:
     except NoFormError:
         yield from _foreign(reader, node, "match")
         return
-    yield assigned(subject, reader.expression(node.subject), place)
+    yield make_assign(subject, reader.expression(node.subject), place)
     yield from _cases(reader, [*zip(node.cases, patterns, strict=True)])
 
 
@@ -294,7 +294,7 @@ def _cases(reader: Reader, cases: list[tuple[ast.match_case, Pattern]]) -> Body:
     (case, pattern), *others = cases
     place = place_of(case.pattern)
     then: Body = tuple(
-        assigned(reader.binding(name), value, place) for name, value in pattern.named()
+        make_assign(reader.binding(name), value, place) for name, value in pattern.named()
     )
     guards = [] if case.guard is None else [reader.expression(case.guard)]
     if guards and then:
@@ -321,7 +321,7 @@ def _foreign(
 ) -> Iterable[Statement]:  # rule FOREIGN
     place, named = place_of(node), (each for each in ast.walk(node) if isinstance(each, ast.Name))
     names = [tree.Name(place_of(each), reader.binding(each.id)) for each in named]
-    targets = tuple(tree.Target(place, reader.binding(name)) for name in stored_names(node))
+    targets = tuple(tree.Target(place, reader.binding(name)) for name in find_stored_names(node))
     word = keyword or KEYWORDS.get(type(node), type(node).__name__)
     body: Body = ()
     if isinstance(node, ast.ClassDef):

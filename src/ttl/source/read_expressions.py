@@ -12,7 +12,7 @@ from ttl.semantics.syntax import child_nodes
 
 from . import tree
 from .bindings import Place, Scope
-from .making import around, called
+from .making import make_call, outer_name
 from .python import SIGNS
 from .tree import Expression
 from .walking import copy_of
@@ -70,7 +70,7 @@ def _comprehension(reader: Reader, node: Comprehension) -> Expression:
     first = reader.expression(node.generators[0].iter)
     scope = Scope(f"<{kind}>", reader.scope)
     for each in node.generators:
-        for name in stored_names(each.target):
+        for name in find_stored_names(each.target):
             scope.variable(name)
     key, value = (node.key, node.value) if isinstance(node, ast.DictComp) else (None, node.elt)
     with reader.inside(scope):
@@ -134,21 +134,21 @@ INNER = (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def stored_names(*nodes: ast.AST) -> Iterator[str]:
+def find_stored_names(*nodes: ast.AST) -> Iterator[str]:
     """Yield the names that these nodes bind, without those inside nested functions and classes."""
     waiting = [*nodes]
     while waiting:
         node = waiting.pop()
-        yield from _stored_by(node)
+        yield from _find_stored(node)
         if isinstance(node, COMPREHENSIONS):
             waiting += [each for each in ast.walk(node) if isinstance(each, ast.NamedExpr)]
         elif isinstance(node, INNER):
-            waiting += _evaluated_outside(node)
+            waiting += _find_outer_parts(node)
         else:
             waiting += ast.iter_child_nodes(node)
 
 
-def _stored_by(node: ast.AST) -> Iterable[str]:
+def _find_stored(node: ast.AST) -> Iterable[str]:
     if isinstance(node, ast.Name):
         return () if isinstance(node.ctx, ast.Load) else (node.id,)
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -160,14 +160,14 @@ def _stored_by(node: ast.AST) -> Iterable[str]:
     return (name,) if is_named and isinstance(name, str) else ()
 
 
-def _evaluated_outside(node: ast.AST) -> list[ast.AST]:
+def _find_outer_parts(node: ast.AST) -> list[ast.AST]:
     """Return defaults, decorators and bases, because a walrus there binds an outer name."""
     arguments = getattr(node, "args", None)
     defaults = [*arguments.defaults, *filter(None, arguments.kw_defaults)] if arguments else []
     return [*defaults, *getattr(node, "decorator_list", ()), *getattr(node, "bases", ())]
 
 
-def declared(kind: type[ast.AST], body: Iterable[ast.AST]) -> set[str]:
+def find_declared(kind: type[ast.AST], body: Iterable[ast.AST]) -> set[str]:
     """Return the names in the `global` or `nonlocal` statements of this function only."""
     found: set[str] = set()
     waiting = [*body]
@@ -302,9 +302,9 @@ class Pattern:
 
 
 def _is_a(place: Place, subject: Expression, *kinds: str) -> Expression:
-    names = tuple(around(kind, place) for kind in kinds)
+    names = tuple(outer_name(kind, place) for kind in kinds)
     return _call_of(place, "isinstance", subject, tree.Sequence(place, "tuple", names))
 
 
 def _call_of(place: Place, name: str, *arguments: Expression) -> Expression:
-    return called(around(name, place), *arguments)
+    return make_call(outer_name(name, place), *arguments)

@@ -58,7 +58,7 @@ def is_generated(code: CodeType) -> bool:
     return is_created or not is_user_file(code.co_filename)
 
 
-def held_by_generated(function: FunctionType) -> list[object]:
+def list_held_values(function: FunctionType) -> list[object]:
     """List the values that a generated function has beside its code: defaults of fields, say."""
     held = [cell_value(cell) for cell in function.__closure__ or ()]
     held += [function.__defaults__, function.__kwdefaults__, vars(function).get("__wrapped__")]
@@ -85,7 +85,7 @@ class Asked(NamedTuple):
 
 
 @lru_cache(maxsize=1024)
-def asked_by(code: CodeType) -> Asked:
+def find_asked_names(code: CodeType) -> Asked:
     """Find the names a function asks for; without source, attributes count as outer names."""
     codes, names = (code, *nested_codes(code)), global_names(code)
     texts = {each for inner in codes for each in inner.co_consts if isinstance(each, str)}

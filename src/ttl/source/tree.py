@@ -399,9 +399,7 @@ class Declare(Statement):
 @node("names", "targets", "body")
 class Foreign(Statement):
     """Python that no kernel can have, such as a class: keeps its `ast` and the names in it.
-
-    The tree also has the statements of a class, because a module has some.
-    """
+    The tree also has the statements of a class, because a module has some."""
 
     keyword: str
     names: tuple[Name, ...]
@@ -413,9 +411,7 @@ class Foreign(Statement):
 @node()
 class Finish(Statement):
     """Wait for the transfers, or release the blocks, that the variables `names` hold.
-
-    Skips whatever a variable in `kept` holds too, and whatever is already finished.
-    """
+    Skips whatever a variable in `kept` holds too, and whatever is already finished."""
 
     names: tuple[Variable, ...]
     kept: tuple[Variable, ...]

@@ -20,7 +20,7 @@ from ttl.semantics.function_source import function_tree
 
 from . import tree
 from .bindings import Around
-from .functions import MISSING, named_value, own_code, place_of
+from .functions import MISSING, find_value, own_code, place_of
 from .read import read_function
 
 Path = tuple[str, ...]  # a name around a function, and attributes of its value
@@ -53,9 +53,7 @@ _KNOWN: Recent[list[_Known]] = Recent(4096)
 @lru_cache(maxsize=1024)
 def tree_of_code(code: CodeType, file: str) -> tree.Function | None:
     """Read a tree without the names around it, so it recognizes no call of the language.
-
-    Code objects of different files may be equal, hence `file`.
-    """
+    Code objects of different files may be equal, hence `file`."""
     definition = function_tree(code)
     return None if definition is None else read_function(definition)
 
@@ -75,7 +73,7 @@ def path_of(node: tree.Expression) -> Path | None:
 
 
 def value_of_path(path: Path, function: FunctionType) -> object:
-    value = named_value(path[0], function)
+    value = find_value(path[0], function)
     for name in path[1:]:
         if not isinstance(value, ModuleType):
             return MISSING
@@ -105,7 +103,7 @@ class _Recognizer:
         is_method = which is None and len(path) > 1
         if is_method and (owner := self._asked(path[:-1])) is not None:
             which = getattr(owner, path[-1], None)
-        named = _named(call, which, is_method) if inspect.isfunction(which) else None
+        named = _match_arguments(call, which, is_method) if inspect.isfunction(which) else None
         if named is None:
             return call
         return tree.LanguageCall(
@@ -118,7 +116,7 @@ class _Recognizer:
         return self.words[path]
 
 
-def _named(
+def _match_arguments(
     call: tree.Call, which: Callable[..., object], is_method: bool
 ) -> dict[str, tree.Expression] | None:
     """Return the arguments by parameter name; None if they do not fit or are unpacked."""

@@ -14,7 +14,7 @@ from .walking import walk
 BLOCK_CALLS = ("wait", "reserve")
 
 
-def undeclared_kernels(program: Program) -> Iterator[Diagnostic]:
+def find_undeclared_kernels(program: Program) -> Iterator[Diagnostic]:
     code = program.operation.function.__code__
     operation = tree_of_code(code, code.co_filename)
     nodes = [] if operation is None else [*walk(operation)]

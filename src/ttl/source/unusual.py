@@ -23,7 +23,7 @@ from ttl.diagnostics.frames import is_pyttlang_file, is_user_file
 
 from . import tree
 from .bindings import Binding, Variable
-from .functions import MISSING, member, named_value, own_code, reachable_functions
+from .functions import MISSING, find_member, find_value, own_code, reachable_functions
 from .trees import Path, path_of, tree_of_code
 from .walking import walk
 
@@ -50,12 +50,12 @@ def is_unusual(kernels: Iterable[Callable[[], None]]) -> bool:
 
 
 def _has_signs(function: FunctionType) -> bool:
-    called = _called(own_code(function))
+    called = _find_called(own_code(function))
     return called is None or not all(_is_usual(_value(path, function)) for path in called)
 
 
 @lru_cache(maxsize=1024)
-def _called(code: CodeType) -> tuple[Path, ...] | None:
+def _find_called(code: CodeType) -> tuple[Path, ...] | None:
     """Return the outer names that a function calls; None if its own syntax is unusual."""
     function = tree_of_code(code, code.co_filename)
     if function is None or function.is_async:  # rule SOURCE
@@ -114,9 +114,9 @@ def _has_items_of_run(node: tree.Node) -> bool:
 
 
 def _value(path: Path, function: FunctionType) -> object:
-    value = named_value(path[0], function)
+    value = find_value(path[0], function)
     for name in path[1:]:
-        value = MISSING if value is MISSING else member(value, name)
+        value = MISSING if value is MISSING else find_member(value, name)
     return value
 
 

@@ -59,16 +59,14 @@ def is_generator(function: Function) -> bool:
     return any(isinstance(each, Suspend) and each.kind != "await" for each in own_nodes(function))
 
 
-def changed(node: AnyNode, **fields: Any) -> AnyNode:
+def copy_with(node: AnyNode, **fields: Any) -> AnyNode:
     """Copy a node with some fields replaced."""
     return replace(node, **fields)
 
 
 class Changer:
     """Rebuilds a tree: `change()` returns the replacement of each node, inner nodes first.
-
-    Unchanged parts keep their nodes.
-    """
+    Unchanged parts keep their nodes."""
 
     def change(self, node: Node) -> Node | Body:
         """Return the replacement; a statement may become several."""

@@ -1,5 +1,5 @@
 """Kernels that leave out releases and waits run as if they were written."""
-# ruff: noqa: E702, F841, RUF034
+# ruff: noqa: F841, RUF034
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ttl import ttnn
 from ttl.diagnostics import Severity, UsageError, render_text
 from ttl.sim.repair import recompiled, repair
 from ttl.source.facts import facts_of
-from ttl.source.facts.releases import refuse_repairs, supplied_note
+from ttl.source.facts.releases import make_supplied_note, refuse_repairs
 from ttl.target import load
 
 DEVICE = ttnn.open_device(device_id=0)
@@ -160,8 +160,10 @@ def read_two_at_once(a, a_dfb):
 
 def read_rebinding(a, a_dfb):
     for i in range(0, TILES, 2):
-        block = a_dfb.reserve(); ttl.copy(a[0, i], block)
-        block = a_dfb.reserve(); ttl.copy(a[0, i + 1], block)
+        block = a_dfb.reserve()
+        ttl.copy(a[0, i], block)
+        block = a_dfb.reserve()
+        ttl.copy(a[0, i + 1], block)
 
 
 def read_walrus(a, a_dfb):
@@ -499,7 +501,7 @@ def program_of(operation, tensor):
 
 def test_the_note_lists_every_repair_with_its_line(tensor) -> None:
     program = program_of(operation_of(read_named, explicit_compute, implicit_write), tensor)
-    note = supplied_note(program.operation.__name__, facts_of(program).points)
+    note = make_supplied_note(program.operation.__name__, facts_of(program).points)
     assert note is not None and note.severity is Severity.NOTE
     first = inspect.getsourcelines(read_named)[1]
     text = render_text(note)
@@ -512,7 +514,7 @@ def test_the_note_lists_every_repair_with_its_line(tensor) -> None:
 
 def test_no_note_for_explicit_programs(tensor) -> None:
     program = program_of(operation_of(explicit_read, explicit_compute, explicit_write), tensor)
-    assert supplied_note(program.operation.__name__, facts_of(program).points) is None
+    assert make_supplied_note(program.operation.__name__, facts_of(program).points) is None
 
 
 def test_strict_refuses_all_repairs_at_once(tensor) -> None:

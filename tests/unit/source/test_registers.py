@@ -16,15 +16,15 @@ from ttl import ttnn
 from ttl.language.buffer import DataflowBuffer
 from ttl.semantics.kernel_config import Sum
 from ttl.semantics.layout import TILE_LAYOUT
-from ttl.source.facts.registers import Uses, live_uses
+from ttl.source.facts.registers import RegisterUses, live_uses
 
 ON, OFF = True, False
 SHORT = ttnn.uint16
 SETTINGS = SimpleNamespace(multiply=False, deep={"multiply": (True, False)})
 
 
-def uses(kernel) -> Uses:
-    found = Uses()
+def uses(kernel) -> RegisterUses:
+    found = RegisterUses()
     live_uses(kernel, found)
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ttl
 from ttl import ttnn
-from ttl.source.undeclared import undeclared_kernels
+from ttl.source.undeclared import find_undeclared_kernels
 
 DEVICE = ttnn.open_device(device_id=0)
 
@@ -34,6 +34,6 @@ def copy(x, y):
 
 def test_only_what_would_be_a_kernel_is_found() -> None:
     x = ttnn.ones((32, 32), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE)
-    (found,) = undeclared_kernels(copy.program((x, x), {}, (1, 1)))
+    (found,) = find_undeclared_kernels(copy.program((x, x), {}, (1, 1)))
     assert found.message.startswith("`write` uses blocks")
     assert found.code.code == "TTL1033"

@@ -13,7 +13,7 @@ import pytest
 import ttl
 from ttl import ttnn
 from ttl.config import process_variables
-from ttl.source.unified.unify import shown_threads, threads_of
+from ttl.source.unified.unify import show_threads, threads_of
 
 DEVICE = ttnn.open_device(device_id=0)
 ROWS = 4
@@ -34,7 +34,7 @@ def run(operation, backend: str, *inputs) -> np.ndarray:
 def kernels(operation, *given) -> dict[str, str]:
     """The text of each kernel, without its first lines."""
     names = dict(zip(operation.signature.parameters, given, strict=True))
-    text = shown_threads(operation, names)
+    text = show_threads(operation, names)
     assert text is not None
     parts = text.partition("becomes\n")[2].split("    @ttl.")[1:]
     return {part.partition("def ")[2].partition("(")[0]: part for part in parts}

@@ -17,7 +17,7 @@ import pytest
 import ttl
 from ttl import ttnn
 from ttl.config import process_variables
-from ttl.source.unified.unify import shown_threads
+from ttl.source.unified.unify import show_threads
 
 DEVICE = ttnn.open_device(device_id=0)
 ROWS = 3
@@ -243,7 +243,7 @@ def test_it_runs(operation, factor: float, backend: str) -> None:
 def test_the_kernels_that_are_shown_run_by_themselves(
     operation, factor: float, tmp_path: Path
 ) -> None:
-    text = shown_threads(operation, dict(zip("xy", tensors(), strict=True)))
+    text = show_threads(operation, dict(zip("xy", tensors(), strict=True)))
     assert text is not None
     file = tmp_path / "shown.py"
     file.write_text(text.partition("becomes\n")[2])

@@ -19,7 +19,7 @@ import ttl
 from ttl import ttnn
 from ttl.config import process_variables
 from ttl.driver.check import check_operation
-from ttl.source.unified.unify import shown_threads
+from ttl.source.unified.unify import show_threads
 from ttl.target import load as load_target
 
 DEVICE = ttnn.open_device(device_id=0)
@@ -309,7 +309,7 @@ def test_it_means_what_python_means(operation, way: str) -> None:
 def test_the_kernels_that_are_shown_run_by_themselves(operation, tmp_path: Path) -> None:
     numbers, x, y = tensors(ROWS)
     given = {"x": x, "y": y, "mode": 3}
-    text = shown_threads(operation, {name: given[name] for name in operation.signature.parameters})
+    text = show_threads(operation, {name: given[name] for name in operation.signature.parameters})
     assert text is not None
     file = tmp_path / "shown.py"
     file.write_text(text.partition("becomes\n")[2])
@@ -337,7 +337,7 @@ def generated(x, y):
 
 def test_generators_of_the_program_are_read() -> None:
     _, x, y = tensors(ROWS)
-    text = shown_threads(generated, {"x": x, "y": y})
+    text = show_threads(generated, {"x": x, "y": y})
     assert text is not None and text.count("for row in rows_of(ROWS - 1)") == 4
 
 
@@ -434,6 +434,4 @@ def test_callbacks_write_blocks_that_are_reserved_before_them(operation, way: st
     numbers, x, y = tensors(4)
     if call(operation, way, x, y):
         pairs = numbers.reshape(2, 2, 32, 64)
-        np.testing.assert_array_equal(
-            ttl.to_numpy(y), (pairs + pairs[:, ::-1]).reshape(128, 64)
-        )
+        np.testing.assert_array_equal(ttl.to_numpy(y), (pairs + pairs[:, ::-1]).reshape(128, 64))

@@ -18,7 +18,7 @@ from ..frozen import NoKey, freeze_all
 from ..name_uses import reads_what_it_writes
 from ..numpy_numbers import may_meet_numpy
 from ..unusual import is_unusual
-from .registers import Uses, live_uses
+from .registers import RegisterUses, live_uses
 from .releases import CodePoints, kernel_points
 
 
@@ -81,9 +81,9 @@ class Facts:
         return dest_dtype(self.fp32_dest_acc_en, self._uses.held if is_chosen else ())
 
     @computed_once
-    def _uses(self) -> Uses:
+    def _uses(self) -> RegisterUses:
         """Collect the uses of the compute kernels of all nodes, which are one kernel."""
-        found = Uses()
+        found = RegisterUses()
         for kernels in self.nodes_kernels:
             for kernel in kernels:
                 if kernel.kind is KernelKind.COMPUTE:
@@ -93,15 +93,15 @@ class Facts:
 
 # The uses of a kernel, keyed by its code and the values of its names. An lru_cache keyed by
 # function would keep the operation's tensors and buffers alive.
-_USES: Recent[Uses] = Recent(1024)
+_USES: Recent[RegisterUses] = Recent(1024)
 
 
-def _kernel_uses(kernel: KernelFunction) -> Uses:
+def _kernel_uses(kernel: KernelFunction) -> RegisterUses:
     functions: tuple[Any, ...] = kernel.written_as or (kernel.function,)
     held = {buffer.dtype for buffer in kernel.buffers()} if kernel.written_as else set()
 
-    def read() -> Uses:
-        found = Uses(held)
+    def read() -> RegisterUses:
+        found = RegisterUses(held)
         for function in functions:
             live_uses(function, found)
         return found

@@ -26,15 +26,15 @@ from .values import (
     ANYTHING,
     NOTHING,
     UNKNOWN,
+    ArgumentUse,
     Bound,
     Callee,
     Closure,
-    Effect,
     Known,
+    KnownObject,
     Sort,
-    Thing,
     Value,
-    united,
+    unite,
 )
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ class Evaluation:
         return found
 
     def united(self, nodes: Iterable[tree.Node], state: State) -> Result:
-        return [(after, united(values)) for after, values in self.several(nodes, state)]
+        return [(after, unite(values)) for after, values in self.several(nodes, state)]
 
     def known(self, node: tree.Node, state: State) -> frozenset[Known]:
         """Return what is known of an expression, without evaluating its effects."""
@@ -94,7 +94,7 @@ class Evaluation:
         if isinstance(node, tree.Attribute):
             return values.attributes(self.known(node.owner, state), node.name)
         if isinstance(node, tree.Constant) and isinstance(node.value, (bool, type(None))):
-            return frozenset({Thing(node.value)})
+            return frozenset({KnownObject(node.value)})
         return values.NOTHING_KNOWN if isinstance(node, tree.Constant) else ANYTHING
 
     def name(self, node: tree.Name, state: State) -> Result:
@@ -260,7 +260,7 @@ class Evaluation:
         if name in (*RELEASES, "release") and is_handle:
             found = self.united(node.given, state)
             return [(self.release(function, owner, after), UNKNOWN) for after, _ in found]
-        is_guessed = not any(isinstance(each, Thing) for each in owner.known)
+        is_guessed = not any(isinstance(each, KnownObject) for each in owner.known)
         if name == "wait_all" and is_guessed:
             return [(self.finish(owner, state, True), NOTHING)]
         if name in KEEPING and isinstance(function.owner, tree.Name):
@@ -280,7 +280,7 @@ class Evaluation:
         for callee in values.callees(known):
             if callee.function is values.COPY:
                 found += self.copy(node, state)
-            elif isinstance(callee.function, Effect):
+            elif isinstance(callee.function, ArgumentUse):
                 found += self.other(node, callee.function, state)
             elif (closure := self.reading.closure(callee)) is None:
                 found += self.other(node, values.KEEPS, state)
@@ -295,7 +295,7 @@ class Evaluation:
 
     def given(self, node: tree.Call, callee: Callee, closure: Closure, state: State) -> Result:
         found: list[tuple[State, dict[Variable, Value]]] = [(state, {})]
-        for argument, parameter in values.given_arguments(node, closure.function, callee.bound):
+        for argument, parameter in values.match_arguments(node, closure.function, callee.bound):
             found = [
                 (after, {**given, parameter: value}) if parameter is not None
                 else (after.escaped(value), given)
@@ -308,7 +308,7 @@ class Evaluation:
             for each in self.reading.go_in(self, node, closure, given, after)
         ]
 
-    def other(self, node: tree.Call, effect: Effect, state: State) -> Results:  # rule CALLED
+    def other(self, node: tree.Call, effect: ArgumentUse, state: State) -> Results:  # rule CALLED
         """Call a function that is not read."""
         for after, given in self.several(node.given, state):
             states = [after]
@@ -319,7 +319,7 @@ class Evaluation:
                     for after, _ in self.reading.go_in(self, node, closure, {}, before, True)
                 ]
             is_kept = effect in (values.KEEPS, values.BINDS)
-            kept = united(each for each in given if is_kept and not values.captured(each.known))
+            kept = unite(each for each in given if is_kept and not values.find_captured(each.known))
             yield from ((each.escaped(kept), _result(effect, given)) for each in states)
 
     # The language's own ---------------------------------------------------------------------------
@@ -411,9 +411,9 @@ EXPRESSIONS: dict[type[tree.Node], Callable[..., Iterable[tuple[State, Value]]]]
 }
 
 
-def _result(effect: Effect, given: tuple[Value, ...]) -> Value:
+def _result(effect: ArgumentUse, given: tuple[Value, ...]) -> Value:
     if effect is values.PASSES:
-        found = united(given)
+        found = unite(given)
         known = frozenset(k for each in found.known for k in values.inside(each)) or ANYTHING
         return replace(found, known=known)
     if effect is values.BINDS and given and not given[0].is_unknown:
@@ -432,4 +432,4 @@ def few(found: Result) -> Result:
         values[state] = values[state].or_other(value) if state in values else value
     if len(values) <= MOST_RESULTS:
         return [*values.items()]
-    return [(state, united(values.values())) for state in as_states(values)]
+    return [(state, unite(values.values())) for state in as_states(values)]

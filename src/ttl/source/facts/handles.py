@@ -181,10 +181,10 @@ States = dict[State, None]  # a set in a fixed order
 
 def as_states(several: Iterable[State]) -> States:
     states = dict.fromkeys(several)
-    return {merged(states): None} if len(states) > MOST_STATES else states
+    return {merge_states(states): None} if len(states) > MOST_STATES else states
 
 
-def merged(states: Iterable[State]) -> State:
+def merge_states(states: Iterable[State]) -> State:
     """Return one state with everything that any of them has."""
     states = [*states]
     variables = [{variable for variable, _ in state.known} for state in states]
@@ -200,7 +200,7 @@ def names_of(handle: Handle, state: State) -> set[Variable]:
     return {*next((names for names in several if names), ())}
 
 
-def unless_used(state: State, found: dict[State, list[Handle]]) -> list[Handle]:
+def select_unused(state: State, found: dict[State, list[Handle]]) -> list[Handle]:
     """List the handles to finish now, not those other paths use later by the same names."""
     used = [
         other.names
@@ -229,9 +229,7 @@ CHANGING = (tree.Bind, tree.Suspend, tree.Item, tree.Function, tree.Comprehensio
 @lru_cache(maxsize=1024)
 def test_of(node: tree.Expression) -> tuple[Test | None, bool]:
     """Return the key of tests with this outcome, and the outcome for which the test is true.
-
-    None if asking again may have another outcome.
-    """
+    None if asking again may have another outcome."""
     truth = True
     while isinstance(node, tree.Unary) and node.sign == "not":
         node, truth = node.operand, not truth

@@ -31,7 +31,7 @@ class Liveness(Backward[Live]):
         self._mentions: dict[tree.Node, Live] = {}
         self._replaced: dict[Statement, tuple[frozenset[Variable], frozenset[Variable]]] = {}
         self._functions = _functions_in(function)
-        self._captured_ones = _captured_by_functions(function)
+        self._captured_ones = _find_captured(function)
         self._always = self._kept_functions(function)
         self._last = function.body[-1:]
         super().function(function, NONE)
@@ -67,7 +67,7 @@ class Liveness(Backward[Live]):
 
     def uses(self, node: tree.Node) -> Live:
         """Return the mentions that need a value from before the node."""
-        return self.mentions(node) - (given_first(node) - self._captured_ones)
+        return self.mentions(node) - (find_given_first(node) - self._captured_ones)
 
     def mentions(self, node: tree.Node) -> Live:
         if node not in self._mentions:
@@ -81,7 +81,7 @@ class Liveness(Backward[Live]):
             yield from self._name(node.target, seen)
         elif isinstance(node, tree.Attribute) and node.name in RELEASES:
             yield node
-        for child in _evaluated(node):
+        for child in _list_evaluated(node):
             yield from self._in(child, seen)
 
     def _name(self, node: tree.Name | tree.Target, seen: frozenset[Variable]) -> Iterator[Mention]:
@@ -123,13 +123,13 @@ def _functions_in(function: tree.Function) -> dict[Variable, list[tree.Function]
     return found
 
 
-def _captured_by_functions(function: tree.Function) -> frozenset[Variable]:
+def _find_captured(function: tree.Function) -> frozenset[Variable]:
     inner = (node for node in walk(*function.body) if isinstance(node, tree.Function))
     names = (n.binding for each in inner for n in walk(*each.body) if isinstance(n, tree.Name))
     return frozenset(each for each in names if isinstance(each, Variable))
 
 
-def _evaluated(node: tree.Node) -> list[tree.Node]:
+def _list_evaluated(node: tree.Node) -> list[tree.Node]:
     """List evaluated parts. A `def` evaluates no body; a lambda's body may run right there."""
     if isinstance(node, tree.Assign) and isinstance(node.value, tree.Function):
         function = node.value
@@ -145,7 +145,7 @@ def stored(node: tree.Node) -> frozenset[Variable]:
     return _variables(node, tree.Target)
 
 
-def given_first(node: tree.Node) -> frozenset[Variable]:
+def find_given_first(node: tree.Node) -> frozenset[Variable]:
     """Return the variables that a `:=` certainly assigns before their first use."""
     given = {each.target for each in _certain(node) if isinstance(each, tree.Bind)}
     first: dict[Variable, tree.Node] = {}

@@ -22,16 +22,16 @@ from .liveness import Liveness
 from .supplies import Bodies, Supplies, Supply
 from .values import (
     UNKNOWN,
+    ArgumentUse,
     Callee,
     Closure,
-    Effect,
     Holder,
     Known,
+    KnownObject,
     Sort,
-    Thing,
     Value,
     callees,
-    captured,
+    find_captured,
 )
 
 Given = dict[Variable, Value]
@@ -52,7 +52,7 @@ class Reading:
     calls: dict[object, tuple[Supplies, list[State]]] = field(default_factory=dict)
 
     def read(self, function: FunctionType) -> None:
-        self.note({Thing(function)})
+        self.note({KnownObject(function)})
         done: set[tree.Function] = set()
         while waiting := [each for each in self.named if each not in done]:  # rule ALONE
             done.update(waiting)
@@ -73,7 +73,7 @@ class Reading:
     def closure(self, callee: Callee) -> Closure | None:
         """Return None if its source is not available, or it is a generator."""
         function = callee.function
-        if isinstance(function, Effect):
+        if isinstance(function, ArgumentUse):
             return None
         if isinstance(function, Closure):
             inner = function.function
@@ -143,7 +143,7 @@ def _back(
     token: Hidden, node: tree.Call, call: Supplies, given: Given, before: State, end: State
 ) -> tuple[State, Value]:  # rule RETURNED
     known = end.known_of(call.returned)
-    taken = captured(known)
+    taken = find_captured(known)
     own = [each for each, _ in end.known if each.scope.is_in(call.scope) and each not in taken]
     back = _Back(token, node, call, given, taken)
     state = replace(

@@ -31,8 +31,8 @@ from ttl.semantics.numpy_numbers import python_number
 
 from .. import tree
 from ..bindings import Around, Binding, Variable
-from ..functions import MISSING, environment, fields_of, named_value, own_code
-from ..known import PURE, SCALARS, UNKNOWN, attribute, calculated, truth
+from ..functions import MISSING, environment, fields_of, find_value, own_code
+from ..known import PURE, SCALARS, UNKNOWN, calculate, read_attribute, truth
 from ..trees import tree_of
 from ..walking import children, walk
 
@@ -42,14 +42,14 @@ MOST_CALLS = 1024
 
 
 @dataclass(slots=True)
-class Uses:
+class RegisterUses:
     """The uses of one or several kernels."""
 
     held: set[DType] = field(default_factory=set)  # by the used buffers
     integers: set[DType] = field(default_factory=set)  # possible results of a cast
     sums: set[Sum] = field(default_factory=set)
 
-    def add(self, other: Uses) -> None:
+    def add(self, other: RegisterUses) -> None:
         self.held |= other.held
         self.integers |= other.integers
         self.sums |= other.sums
@@ -69,7 +69,7 @@ class _Frame:
 
     def lookup(self, binding: Binding) -> object:
         if isinstance(binding, Around):
-            value = named_value(binding.name, self.function)
+            value = find_value(binding.name, self.function)
             return UNKNOWN if value is MISSING else python_number(value)
         return self.values.get(binding, UNKNOWN)
 
@@ -86,7 +86,7 @@ class _Nested:
 Callee = FunctionType | _Nested
 
 
-def live_uses(function: FunctionType, found: Uses) -> None:
+def live_uses(function: FunctionType, found: RegisterUses) -> None:
     """Add the uses of a kernel and of the functions it calls."""
     reader = _Reader(found)
     try:
@@ -96,7 +96,7 @@ def live_uses(function: FunctionType, found: Uses) -> None:
 
 
 class _Reader:
-    def __init__(self, found: Uses):
+    def __init__(self, found: RegisterUses):
         self.found = found
         self.results: dict[tuple[object, ...], object] = {}  # of the calls read so far
         self.used: dict[int, object] = {}
@@ -248,7 +248,7 @@ class _Reader:
         return self.calculated(node, values)
 
     def calculated(self, node: tree.Node, values: Sequence[object]) -> object:
-        found = calculated(node, values)
+        found = calculate(node, values)
         if found is UNKNOWN:
             self.use(*values)
         return found
@@ -267,7 +267,7 @@ class _Reader:
 
     def attribute(self, node: tree.Attribute, frame: _Frame) -> object:
         owner = self.visit(node.owner, frame)
-        found = attribute(owner, node.name)
+        found = read_attribute(owner, node.name)
         if found is UNKNOWN:
             self.use(owner)
         return found
@@ -354,11 +354,11 @@ def _frame_of(callee: Callee, function: tree.Function, depth: int) -> _Frame:
     if isinstance(callee, _Nested):
         around = callee.frame
         return _Frame(around.function, around.once, depth, around.values.new_child())
-    return _Frame(callee, _assigned_once(function), depth)
+    return _Frame(callee, _find_constant_variables(function), depth)
 
 
 @lru_cache(maxsize=1024)
-def _assigned_once(function: tree.Function) -> frozenset[Variable]:
+def _find_constant_variables(function: tree.Function) -> frozenset[Variable]:
     """Return the variables that apparently have one value while the function runs."""
     counts: Counter[Binding] = Counter()
     for node in walk(function):

@@ -23,7 +23,7 @@ from ttl.loading.recent import Recent
 from .. import tree
 from ..bindings import Scope, Variable
 from ..functions import fingerprint, place_of
-from ..walking import Changer, changed, walk
+from ..walking import Changer, copy_with, walk
 from .handles import Hidden
 from .reading import Reading
 from .supplies import Spot, Supply
@@ -125,7 +125,7 @@ class _Inserter(Changer):
         if node in self.held:
             return tree.Bind(new.place, tree.Target(new.place, self.held[node]), new)
         if isinstance(new, tree.Comprehension) and new is not node:
-            return _over_evaluated(new, self.scope)
+            return _evaluate_over(new, self.scope)
         if not isinstance(node, tree.Statement):
             return new
         if isinstance(node, tree.Branch):
@@ -137,13 +137,13 @@ class _Inserter(Changer):
         leaving = self.places.get(Spot("leaving", node), [])
         after = self.places.get(Spot("after", node), [])
         if leaving and isinstance(new, tree.Return) and new.value is not None:
-            evaluated, new = _evaluated(new, self.scope)
+            evaluated, new = _evaluate_first(new, self.scope)
             before.append(evaluated)
         around = (*before, *leaving, new, *after)
         return around if len(around) > 1 else new
 
 
-def _evaluated(node: tree.Return, scope: Scope) -> tuple[tree.Statement, tree.Return]:
+def _evaluate_first(node: tree.Return, scope: Scope) -> tuple[tree.Statement, tree.Return]:
     """Evaluate the returned value before the supplied calls run."""
     assert node.value is not None
     variable, place = Variable(".returned", scope), node.value.place
@@ -151,15 +151,15 @@ def _evaluated(node: tree.Return, scope: Scope) -> tuple[tree.Statement, tree.Re
     return assign, tree.Return(node.place, tree.Name(place, variable))
 
 
-def _over_evaluated(node: tree.Comprehension, scope: Scope) -> tree.Expression:
+def _evaluate_over(node: tree.Comprehension, scope: Scope) -> tree.Expression:
     """Evaluate the sequence of a comprehension first: names cannot be bound in it."""
     first, *others = node.generators
     if not any(isinstance(each, tree.Bind) for each in walk(first.over)):
         return node
     over, place = Variable(".over", scope), first.over.place
     bind = tree.Bind(place, tree.Target(place, over), first.over)
-    first = changed(first, over=tree.Name(place, over))
-    made = changed(node, generators=(first, *others))
+    first = copy_with(first, over=tree.Name(place, over))
+    made = copy_with(node, generators=(first, *others))
     items = tree.Sequence(place, "tuple", (bind, made))
     return tree.Item(node.place, items, tree.Constant(place, -1))
 
@@ -167,7 +167,7 @@ def _over_evaluated(node: tree.Comprehension, scope: Scope) -> tree.Expression:
 # Messages -----------------------------------------------------------------------------------------
 
 
-def supplied_note(operation: str, found: Iterable[CodePoints]) -> Diagnostic | None:
+def make_supplied_note(operation: str, found: Iterable[CodePoints]) -> Diagnostic | None:
     """Make the note with all supplied calls of an operation."""
     labels = sorted((label for label, _ in _labels(found)), key=lambda label: label.span)
     if not labels:

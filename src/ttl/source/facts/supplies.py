@@ -29,18 +29,9 @@ from ..flow import Forward
 from ..tree import Body, Expression, Statement
 from ..walking import children, walk
 from .evaluation import BLOCK, Evaluation
-from .handles import (
-    Handle,
-    Hidden,
-    State,
-    States,
-    as_states,
-    merged,
-    names_of,
-    unless_used,
-)
+from .handles import Handle, Hidden, State, States, as_states, merge_states, names_of, select_unused
 from .liveness import ACQUIRES, Live
-from .values import Closure, Value, united, with_captured
+from .values import Closure, Value, add_captured, unite
 
 if TYPE_CHECKING:
     from .reading import Reading
@@ -116,7 +107,7 @@ class Supplies(Forward[States], Evaluation):
         return as_states((*one, *other))
 
     def widen(self, state: States, rounds: int) -> States:
-        return {merged(state): None} if rounds >= MOST_ROUNDS else state
+        return {merge_states(state): None} if rounds >= MOST_ROUNDS else state
 
     def forget(self, loop: tree.Loop | tree.While) -> None:
         around = self.bodies.around
@@ -147,8 +138,8 @@ class Supplies(Forward[States], Evaluation):
             return self._assign(node, state)
         if isinstance(node, tree.Return):
             found = self.value(node.value, state)
-            return [after.bound(self.returned, with_captured(value)) for after, value in found]
-        after = [each for each, _ in self.several(_evaluated(node), state)]
+            return [after.bound(self.returned, add_captured(value)) for after, value in found]
+        after = [each for each, _ in self.several(_list_evaluated(node), state)]
         targets = [each for each in children(node) if isinstance(each, tree.Target)]
         gone = [each.binding for each in targets if isinstance(each.binding, Variable)]
         if isinstance(node, tree.Update):  # the name stays bound to its block
@@ -178,7 +169,7 @@ class Supplies(Forward[States], Evaluation):
 
     def start(self, loop: tree.Loop, state: States) -> States:
         found = [each for before in state for each in self.value(loop.over, before)]
-        self.over[loop] = united(value for _, value in found).item
+        self.over[loop] = unite(value for _, value in found).item
         return as_states(after for after, _ in found)
 
     def next(self, loop: tree.Loop, state: States) -> States:
@@ -245,7 +236,7 @@ class Supplies(Forward[States], Evaluation):
         for block in state.handles:
             if transfer.copies(block):
                 (written if block.held_by(transfer.writes) else read).update(block.names)
-        sources, tensors = _copied_from(node)
+        sources, tensors = _find_copied(node)
         if transfer.tensor is not None and transfer.tensor in tensors:
             return True
         touched = read | written
@@ -375,13 +366,12 @@ class Supplies(Forward[States], Evaluation):
         is_urgent: bool = False,
     ) -> States:  # fmt: skip
         """Supply the calls that some path leaves out, at a place that all paths pass. A call that
-        is not urgent waits if another path uses a handle of the same variable later.
-        """
+        is not urgent waits if another path uses a handle of the same variable later."""
         found = {state: gone(state) for state in states}
         if not any(found.values()):
             return states
         if not is_urgent:
-            found = {state: unless_used(state, found) for state in found}
+            found = {state: select_unused(state, found) for state in found}
         for state, handles in found.items():
             for handle in handles:
                 self._supply(spot, handle, names_of(handle, state), found)
@@ -407,7 +397,7 @@ class Supplies(Forward[States], Evaluation):
         return {each for each in names if self.scope.is_in(each.scope)}
 
 
-def _copied_from(node: Statement) -> tuple[set[Expression], set[Binding]]:
+def _find_copied(node: Statement) -> tuple[set[Expression], set[Binding]]:
     """Return the names of blocks copied from, and the tensors."""
     names: set[Expression] = set()
     tensors: set[Binding] = set()
@@ -421,7 +411,7 @@ def _copied_from(node: Statement) -> tuple[set[Expression], set[Binding]]:
     return names, tensors
 
 
-def _evaluated(node: Statement) -> list[tree.Node]:
+def _list_evaluated(node: Statement) -> list[tree.Node]:
     parts = [*node.names] if isinstance(node, tree.Foreign) else children(node)
     return [each for each in parts if not isinstance(each, tree.Target)]
 

@@ -26,10 +26,10 @@ from ..bindings import Variable
 from ..functions import (
     CONTAINERS,
     MISSING,
-    called_function,
+    find_called,
+    find_member,
+    find_value,
     items_of,
-    member,
-    named_value,
     own_code,
 )
 from ..walking import walk
@@ -56,13 +56,13 @@ class Sort(Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Thing:
+class KnownObject:
     """An object, known by its identity."""
 
     value: Any
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Thing) and self.value is other.value
+        return isinstance(other, KnownObject) and self.value is other.value
 
     def __hash__(self) -> int:
         return id(self.value)
@@ -80,26 +80,28 @@ class Closure:
 class Bound:
     """A function with some of its arguments bound."""
 
-    function: Thing | Closure | Bound
+    function: KnownObject | Closure | Bound
     count: int
 
 
 @dataclass(frozen=True, slots=True)
-class Effect:
+class ArgumentUse:
     """Every other callable, by its effect on its arguments."""
 
     name: str
 
 
-COPY, KEEPS, LEAVES, PASSES, BINDS = map(Effect, ("copy", "keeps", "leaves", "passes", "binds"))
+COPY, KEEPS, LEAVES, PASSES, BINDS = map(
+    ArgumentUse, ("copy", "keeps", "leaves", "passes", "binds")
+)
 
-Known = Sort | Thing | Closure | Bound
+Known = Sort | KnownObject | Closure | Bound
 Holder = Variable | tree.Call  # a transfer under way, known by its call, holds its blocks
 NOTHING_KNOWN: frozenset[Known] = frozenset()
 ANYTHING: frozenset[Known] = frozenset({Sort.UNKNOWN})
 SORTS = frozenset(Sort) - {Sort.OUTSIDE, Sort.PLAIN}
 
-MAYBE_NONE = frozenset({Sort.UNKNOWN, Sort.PLAIN, Thing(None)})
+MAYBE_NONE = frozenset({Sort.UNKNOWN, Sort.PLAIN, KnownObject(None)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +113,7 @@ class Value:
     def or_other(self, other: Value) -> Value:
         """Merge two possible values."""
         is_item = self.is_item or other.is_item or self.holders != other.holders
-        return replace(united((self, other)), is_item=is_item)
+        return replace(unite((self, other)), is_item=is_item)
 
     @property
     def item(self) -> Value:
@@ -126,25 +128,28 @@ class Value:
     def has_items(self) -> bool:
         """Is it a container of known things?"""
         return not self.is_unknown and any(
-            isinstance(one, Closure) or (isinstance(one, Thing) and type(one.value) in CONTAINERS)
+            isinstance(one, Closure)
+            or (isinstance(one, KnownObject) and type(one.value) in CONTAINERS)
             for one in self.known
         )
 
     @property
     def buffers(self) -> set[Known]:
-        things = (each for each in self.known if isinstance(each, Thing))
+        things = (each for each in self.known if isinstance(each, KnownObject))
         return {each for each in things if isinstance(each.value, DataflowBuffer)}
 
     @property
     def truth(self) -> bool | None:
         """Return the truth of True, False, None, blocks and transfers."""
-        if self.known and self.known <= {Thing(True), Sort.BLOCK, Sort.TRANSFER}:
+        if self.known and self.known <= {KnownObject(True), Sort.BLOCK, Sort.TRANSFER}:
             return True
-        return False if self.known and self.known <= {Thing(False), Thing(None)} else None
+        return (
+            False if self.known and self.known <= {KnownObject(False), KnownObject(None)} else None
+        )
 
     @property
     def is_none(self) -> bool | None:
-        if self.known == {Thing(None)}:
+        if self.known == {KnownObject(None)}:
             return True
         return None if not self.known or self.known & MAYBE_NONE else False
 
@@ -153,7 +158,7 @@ NOTHING = Value()
 UNKNOWN = Value(known=ANYTHING)
 
 
-def united(values: Iterable[Value]) -> Value:
+def unite(values: Iterable[Value]) -> Value:
     values = tuple(values)
     holders = frozenset().union(*(each.holders for each in values))
     known = frozenset().union(*(each.known for each in values))
@@ -162,7 +167,7 @@ def united(values: Iterable[Value]) -> Value:
     return Value(holders, known, any(each.is_item for each in values))
 
 
-def captured(known: Iterable[Known]) -> frozenset[Holder]:
+def find_captured(known: Iterable[Known]) -> frozenset[Holder]:
     """Return the variables that functions take along wherever they are called."""
     return frozenset(
         node.binding
@@ -174,9 +179,9 @@ def captured(known: Iterable[Known]) -> frozenset[Holder]:
     )
 
 
-def with_captured(value: Value) -> Value:
-    holders = captured(value.known)
-    return united((value, Value(holders, is_item=True))) if holders else value
+def add_captured(value: Value) -> Value:
+    holders = find_captured(value.known)
+    return unite((value, Value(holders, is_item=True))) if holders else value
 
 
 # Objects ------------------------------------------------------------------------------------------
@@ -185,11 +190,11 @@ def with_captured(value: Value) -> Value:
 def known_of(value: object) -> frozenset[Known]:
     if value is MISSING:
         return ANYTHING
-    return NOTHING_KNOWN if type(value) in DULL else frozenset({Thing(value)})
+    return NOTHING_KNOWN if type(value) in DULL else frozenset({KnownObject(value)})
 
 
 def around(name: str, function: FunctionType) -> frozenset[Known]:
-    return known_of(named_value(name, function))
+    return known_of(find_value(name, function))
 
 
 def attributes(several: Iterable[Known], name: str) -> frozenset[Known]:
@@ -198,7 +203,7 @@ def attributes(several: Iterable[Known], name: str) -> frozenset[Known]:
 
 def _attribute(known: Known, name: str) -> frozenset[Known]:
     """Return an attribute of a module, of an object of the language, or a function of others."""
-    if not isinstance(known, Thing):
+    if not isinstance(known, KnownObject):
         return ANYTHING
     owner = known.value
     if isinstance(owner, ModuleType):
@@ -207,13 +212,13 @@ def _attribute(known: Known, name: str) -> frozenset[Known]:
         with suppress(Exception):
             return known_of(getattr(owner, name))
         return ANYTHING
-    found = member(owner, name)
-    return known_of(found) if called_function(found)[0] else ANYTHING
+    found = find_member(owner, name)
+    return known_of(found) if find_called(found)[0] else ANYTHING
 
 
 def inside(known: Known) -> Iterable[Known]:
     """Return known items; containers made by the kernel are known by their items."""
-    if not isinstance(known, Thing):
+    if not isinstance(known, KnownObject):
         return {known} | ({Sort.UNKNOWN} if known is Sort.OUTSIDE else set())
     if type(known.value) not in CONTAINERS:
         return {known}
@@ -221,7 +226,7 @@ def inside(known: Known) -> Iterable[Known]:
 
 
 def item_at(known: Known, key: object) -> Iterable[Known]:
-    if isinstance(known, Thing) and type(known.value) in CONTAINERS:
+    if isinstance(known, KnownObject) and type(known.value) in CONTAINERS:
         with suppress(Exception):
             return known_of(known.value[key])
     return inside(known)
@@ -234,7 +239,7 @@ def item_at(known: Known, key: object) -> Iterable[Known]:
 class Callee:
     """A known function of the user's, or an effect on the arguments."""
 
-    function: FunctionType | Closure | Effect
+    function: FunctionType | Closure | ArgumentUse
     bound: int = 0
 
 
@@ -246,7 +251,7 @@ def callees(known: Iterable[Known]) -> list[Callee]:
 
 def _order(callee: Callee) -> tuple[object, ...]:
     function = callee.function
-    if isinstance(function, Effect):
+    if isinstance(function, ArgumentUse):
         return 0, function.name
     if isinstance(function, Closure):
         return 1, function.function.place, callee.bound
@@ -259,9 +264,9 @@ def _callee(known: Known) -> Callee:
         return replace(inner, bound=inner.bound + known.count)
     if isinstance(known, Closure):
         return Callee(known)
-    assert isinstance(known, Thing)
+    assert isinstance(known, KnownObject)
     value = known.value
-    function, bound = called_function(value)
+    function, bound = find_called(value)
     if function is copy:
         return Callee(COPY)
     if function is not None and is_pyttlang_file(own_code(function).co_filename):
@@ -275,7 +280,7 @@ def _callee(known: Known) -> Callee:
     return Callee(BINDS if value is partial else KEEPS)
 
 
-def given_arguments(
+def match_arguments(
     call: tree.Call, function: tree.Function, bound: int
 ) -> Iterator[tuple[tree.Expression, Variable | None]]:
     """Yield each argument with its parameter; None if it cannot be told, or for `*rest`."""

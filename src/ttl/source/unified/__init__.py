@@ -17,6 +17,6 @@ def body_of(operation: Operation, arguments: Mapping[str, object]) -> Callable[.
     """Return the function that runs when an operation is called: its own or the split body."""
     if is_multi_kernel(operation.function):
         return operation.function
-    from .unify import unified_body  # most operations do not need it
+    from .unify import make_unified_body  # most operations do not need it
 
-    return unified_body(operation, arguments)
+    return make_unified_body(operation, arguments)

@@ -22,7 +22,7 @@ from ttl.semantics.types import Shape
 
 from .opaque import NotFollowed
 from .problems import READ_BETWEEN_NODES, TOUCHED_WHILE_COPIED
-from .rehearsal import ACCESSES, Awaited, Does, Part, Signal, Step, Steps
+from .rehearsal import ACCESSES, Awaited, Does, Signal, Step, Steps, TensorPart
 from .units import Thread, Unit
 
 Pair = tuple[Unit, Unit]
@@ -37,11 +37,11 @@ def with_cells(steps: Steps) -> Steps:
     The box is the largest one that divides all parts of a tensor, or the whole tensor if it has two
     views of different shapes. Raises NotFollowed if there are too many boxes.
     """
-    by_memory: dict[Hashable, dict[Part, None]] = defaultdict(dict)
+    by_memory: dict[Hashable, dict[TensorPart, None]] = defaultdict(dict)
     for *_, step in _all(steps):
-        if isinstance(step.what, Part):
+        if isinstance(step.what, TensorPart):
             by_memory[step.what.memory][step.what] = None
-    cells: dict[Part, tuple[Cell, ...]] = {}
+    cells: dict[TensorPart, tuple[Cell, ...]] = {}
     left = MOST_CELLS
     for memory, parts in by_memory.items():
         sizes = _box(parts)
@@ -53,12 +53,14 @@ def with_cells(steps: Steps) -> Steps:
                 raise NotFollowed("too many tiles")
             cells[part] = tuple((memory, place) for place in product(*bounds))
     return {
-        node: [s._replace(what=cells[s.what]) if isinstance(s.what, Part) else s for s in of_node]
+        node: [
+            s._replace(what=cells[s.what]) if isinstance(s.what, TensorPart) else s for s in of_node
+        ]
         for node, of_node in steps.items()
     }
 
 
-def _box(parts: Collection[Part]) -> Shape:
+def _box(parts: Collection[TensorPart]) -> Shape:
     if len({part.sizes for part in parts}) > 1:
         return ()
     sizes = [part.starts for part in parts] + [part.shape for part in parts]
@@ -139,7 +141,7 @@ def _advance(clock: Clock, other: Clock) -> None:
         clock[thread] = max(count, clock.get(thread, 0))
 
 
-def unordered(steps: Steps, threads: Mapping[Unit, Thread]) -> list[Pair]:
+def find_unordered(steps: Steps, threads: Mapping[Unit, Thread]) -> list[Pair]:
     """Return pairs of statements on two threads that touch one tile without any order."""
     signals = OwnSignals(steps)
     found: dict[Pair, None] = {}
@@ -160,14 +162,14 @@ class _Access(NamedTuple):
     cells: tuple[Cell, ...]
 
 
-def wrong(steps: Steps, names: Names) -> Diagnostic | None:
+def find_race(steps: Steps, names: Names) -> Diagnostic | None:
     """Return the error for a race between nodes, or for a tile touched while it is copied."""
     accesses = [*_accesses(steps)]
-    for (memory, tile), write, read in _between(steps, accesses):
+    for (memory, tile), write, read in _find_unordered_nodes(steps, accesses):
         label = Label(read.unit.span, f"node {read.node} reads it here")
         facts = _facts(names.get(memory, ""), tile, write.node, read.node)
         return READ_BETWEEN_NODES.at(write.unit, label, **facts)
-    for (memory, tile), one, other in _unwaited(accesses):
+    for (memory, tile), one, other in _find_unwaited(accesses):
         label = Label(other.unit.span, "touched again here")
         return TOUCHED_WHILE_COPIED.at(
             one.unit, label, **_facts(names.get(memory, ""), tile, one.node)
@@ -190,7 +192,7 @@ def _accesses(steps: Steps) -> Iterator[_Access]:
 Conflict = tuple[Cell, _Access, _Access]
 
 
-def _unwaited(accesses: Iterable[_Access]) -> Iterator[Conflict]:
+def _find_unwaited(accesses: Iterable[_Access]) -> Iterator[Conflict]:
     """Yield accesses that come before the wait for an earlier one."""
     still: list[_Access] = []
     for one in accesses:
@@ -201,7 +203,7 @@ def _unwaited(accesses: Iterable[_Access]) -> Iterator[Conflict]:
         still.append(one)
 
 
-def _between(steps: Steps, accesses: Iterable[_Access]) -> Iterator[Conflict]:
+def _find_unordered_nodes(steps: Steps, accesses: Iterable[_Access]) -> Iterator[Conflict]:
     """Yield a write and a read on another node that no signal and wait can have ordered."""
     places: dict[tuple[Shape, Does], list[int]] = defaultdict(list)
     for node, place, step in _all(steps):

@@ -49,9 +49,7 @@ class Assignment:
 
 def assign(units: Sequence[Unit], unordered: Unordered) -> Assignment:
     """Assign threads; raise UsageError with every unit that has none, or two.
-
-    `unordered` returns the statements that an assignment would let touch a tensor in any order.
-    """
+    `unordered` returns the statements that an assignment would let touch a tensor in any order."""
     _refuse(_mixed(unit) for unit in units if len(unit.effects) > 1)
     _refuse(_blocks_without_one(units))
     groups = _groups(units)
@@ -130,12 +128,12 @@ class Groups:
 
 
 def _groups(units: Sequence[Unit]) -> Groups:  # rules FIXED, TOGETHER
-    fixed = fixed_units(units)
+    fixed = find_fixed_units(units)
     groups = Groups(unit for unit in units if unit in fixed)
     ends: dict[Hashable, Unit] = {}
     whole = _indexed(units)
     for unit in units:
-        others = [*unit.depends, *unit.controls(), *(jumped_over(unit, units))]
+        others = [*unit.depends, *unit.controls(), *(find_jumped_over(unit, units))]
         for key, end in unit.ends:
             if key is not None:
                 others.append(ends.setdefault((_whole_key(key, whole), end), unit))
@@ -154,7 +152,7 @@ def _whole_key(key: Hashable, whole: set[Hashable]) -> Hashable:
     return key[0] if isinstance(key, tuple) and key[0] in whole else key
 
 
-def fixed_units(units: Sequence[Unit]) -> set[Unit]:
+def find_fixed_units(units: Sequence[Unit]) -> set[Unit]:
     fixed: set[Unit] = set()
     more = {unit for unit in units if not unit.is_shared}
     while more:
@@ -164,7 +162,7 @@ def fixed_units(units: Sequence[Unit]) -> set[Unit]:
     return fixed
 
 
-def jumped_over(jump: Unit, units: Iterable[Unit]) -> Iterable[Unit]:
+def find_jumped_over(jump: Unit, units: Iterable[Unit]) -> Iterable[Unit]:
     """Yield units that a `break`, `continue` or `return` skips in its loop or frame."""
     loop = jump.loop()
     for unit in units if jump.is_jump else ():
@@ -205,7 +203,7 @@ def _on_two(group: Group) -> Diagnostic:
         (unit, source, None) for unit in group for source in _sources(unit)
     ]
     for jump in (unit for unit in group if unit.is_jump):
-        skipped = [*jumped_over(jump, group)]
+        skipped = [*find_jumped_over(jump, group)]
         reasons += [(unit, source, jump) for source in _sources(jump) for unit in skipped]
     for is_reason in (_are_apart, _are_linked):
         for unit, source, by_jump in reasons:

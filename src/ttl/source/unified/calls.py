@@ -31,8 +31,8 @@ from ttl.semantics.types import block_bytes
 from .. import tree
 from ..bindings import Variable
 from ..captured import CHANGING
-from ..functions import MISSING, called_function, own_code
-from ..known import SCALARS, UNKNOWN, calculated
+from ..functions import MISSING, find_called, own_code
+from ..known import SCALARS, UNKNOWN, calculate
 from ..trees import tree_of
 from .problems import EXPAND_ONLY, unknown_call
 from .things import (
@@ -45,7 +45,7 @@ from .things import (
     container,
     container_of,
     item_of,
-    joined,
+    join_things,
     memory_of,
     table,
     thing_of,
@@ -53,7 +53,7 @@ from .things import (
 from .units import Effect, grid_of, owner_text
 
 if TYPE_CHECKING:
-    from .reading import Reader
+    from .reading import BodyReader
 
 # Python functions that kernels may call, and those whose results hold their arguments' items.
 PURE: Final = (
@@ -89,7 +89,7 @@ class Given:
 Handler = Callable[..., Thing]  # takes the reader, the call, the arguments and the owner
 
 
-def call(reader: Reader, node: tree.Call) -> Thing:
+def call(reader: BodyReader, node: tree.Call) -> Thing:
     callee = reader.evaluate(node.function)
     given = _given(reader, node)
     if callee.owner is not None:
@@ -97,7 +97,7 @@ def call(reader: Reader, node: tree.Call) -> Thing:
     return _called(reader, node, callee, given)
 
 
-def _given(reader: Reader, node: tree.Call) -> Given:
+def _given(reader: BodyReader, node: tree.Call) -> Given:
     things = spread(reader, node.arguments)
     keywords = {each.name or "**": reader.evaluate(each.value) for each in node.keywords}
     unpacked = keywords.pop("**", SCALAR)
@@ -107,7 +107,7 @@ def _given(reader: Reader, node: tree.Call) -> Given:
     return Given(things, keywords)
 
 
-def spread(reader: Reader, nodes: Iterable[tree.Expression]) -> list[Thing] | Thing:
+def spread(reader: BodyReader, nodes: Iterable[tree.Expression]) -> list[Thing] | Thing:
     """List the items, with those of `*other`; return one joined item if these are unknown."""
     found: list[Thing] = []
     is_known = True
@@ -120,7 +120,7 @@ def spread(reader: Reader, nodes: Iterable[tree.Expression]) -> list[Thing] | Th
         else:
             is_known = False
             found.append(thing.inside)
-    return found if is_known else joined(found)
+    return found if is_known else join_things(found)
 
 
 def parameters_given(function: tree.Function, given: Given, bound: int) -> dict[Variable, Thing]:
@@ -148,7 +148,7 @@ def parameters_given(function: tree.Function, given: Given, bound: int) -> dict[
     return found
 
 
-def _called(reader: Reader, node: tree.Call, callee: Thing, given: Given) -> Thing:
+def _called(reader: BodyReader, node: tree.Call, callee: Thing, given: Given) -> Thing:
     if callee.function is not None:
         return reader.go_in(callee.function, callee.around, node, given)
     value = callee.value
@@ -160,7 +160,7 @@ def _called(reader: Reader, node: tree.Call, callee: Thing, given: Given) -> Thi
         return handler(reader, node, given)
     if getattr(value, "__module__", None) in ("builtins", "math") or value is range:
         return _of_python(reader, node, value, given)
-    function, bound = called_function(value)
+    function, bound = find_called(value)
     file = own_code(function).co_filename if function is not None else ""
     if function is not None and is_user_file(file) and not is_pyttlang_file(file):
         found = tree_of(function)
@@ -172,7 +172,7 @@ def _called(reader: Reader, node: tree.Call, callee: Thing, given: Given) -> Thi
 # Python's own -------------------------------------------------------------------------------------
 
 
-def _of_python(reader: Reader, node: tree.Call, value: object, given: Given) -> Thing:
+def _of_python(reader: BodyReader, node: tree.Call, value: object, given: Given) -> Thing:
     name = getattr(value, "__name__", "")
     if name in ("enumerate", "zip"):
         return _side_by_side(given.things, name == "enumerate")
@@ -194,7 +194,7 @@ def _number(node: tree.Call, value: object, given: Given) -> object:
         return len(given.things[0].items)
     if given.rest is not None or any(type(each) not in (*SCALARS, range) for each in values):
         return MISSING
-    found = calculated(node, [value, *values])
+    found = calculate(node, [value, *values])
     return MISSING if found is UNKNOWN else found
 
 
@@ -220,7 +220,7 @@ def _side_by_side(things: list[Thing], is_numbered: bool) -> Thing:
     return container(map(row, range(min(lengths)))) if is_known else container_of(row(None))
 
 
-def _print(reader: Reader, node: tree.Call, given: Given) -> Thing:
+def _print(reader: BodyReader, node: tree.Call, given: Given) -> Thing:
     reader.unit.is_print = True
     kinds = {thing.kind for thing in given.things}
     if Kind.VALUE in kinds or "thread" in given.keywords:
@@ -230,7 +230,7 @@ def _print(reader: Reader, node: tree.Call, given: Given) -> Thing:
     return SCALAR
 
 
-def _unknown(reader: Reader, node: tree.Call, given: Given) -> Thing:  # rule UNKNOWN
+def _unknown(reader: BodyReader, node: tree.Call, given: Given) -> Thing:  # rule UNKNOWN
     if any(thing.kind in OF_KERNELS for thing in given.all):
         raise UsageError(unknown_call(reader.frame, node))
     reader.unit.unknown = node
@@ -240,7 +240,7 @@ def _unknown(reader: Reader, node: tree.Call, given: Given) -> Thing:  # rule UN
 # The language -------------------------------------------------------------------------------------
 
 
-def _copy(reader: Reader, node: tree.Call, given: Given) -> Thing:
+def _copy(reader: BodyReader, node: tree.Call, given: Given) -> Thing:
     reader.does(Effect.MOVE, node)
     unit = reader.unit
     unit.moves_blocks = True
@@ -264,7 +264,7 @@ def _gives(
 ) -> Handler:
     """Make the handler of a call that marks its unit, whatever its arguments."""
 
-    def handler(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
+    def handler(reader: BodyReader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
         if effect is not None:
             reader.does(effect, node)
         for mark in marks:
@@ -276,7 +276,7 @@ def _gives(
     return handler
 
 
-def _buffer(reader: Reader, node: tree.Call, given: Given) -> Thing:
+def _buffer(reader: BodyReader, node: tree.Call, given: Given) -> Thing:
     reader.unit.makes = True
     made = Thing(Kind.BUFFER, key=reader.place(node))
     tensor, shape = given.at(0, "tensor").value, given.at(1, "shape").known
@@ -289,7 +289,7 @@ def _buffer(reader: Reader, node: tree.Call, given: Given) -> Thing:
     return replace(made, block_bytes=block_bytes(sizes, dtype, layout_of(tensor)))
 
 
-def _grid_size(reader: Reader, node: tree.Call, given: Given) -> Thing:
+def _grid_size(reader: BodyReader, node: tree.Call, given: Given) -> Thing:
     dims = given.at(0, "dims").value if given.all else 2
     return thing_of(flatten_size(grid_of(reader.frame), dims)) if type(dims) is int else SCALAR
 
@@ -320,7 +320,7 @@ _FUNCTIONS: Final[dict[int, Handler]] = {  # keyed by id: they live as long as t
 # Methods ------------------------------------------------------------------------------------------
 
 
-def _method(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Given) -> Thing:
+def _method(reader: BodyReader, node: tree.Call, owner: Thing, name: str, given: Given) -> Thing:
     handler = _METHODS.get((owner.kind, name))
     if handler is not None:
         return handler(reader, node, given, owner)
@@ -337,7 +337,7 @@ def _method(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Giv
 
 
 def _acquires(end: End) -> Handler:
-    def handler(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
+    def handler(reader: BodyReader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
         reader.unit.ends.add((owner.key, end))
         site = reader.site(node, end, owner)
         return Thing(Kind.BLOCK, sites=frozenset({site}))
@@ -345,13 +345,13 @@ def _acquires(end: End) -> Handler:
     return handler
 
 
-def _publish(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
+def _publish(reader: BodyReader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
     reader.does(Effect.MOVE, node)
     reader.unit.publishes = True
     return _acquires(End.RESERVE)(reader, node, given, owner)
 
 
-def _with_pipe(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
+def _with_pipe(reader: BodyReader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
     """Read if_src() or if_dst()."""
     reader.does(Effect.MOVE, node)
     pipe = Thing(Kind.PIPE, key=owner.key, name=owner_text(node))
@@ -360,15 +360,17 @@ def _with_pipe(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCA
     return SCALAR
 
 
-def _remote(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
+def _remote(reader: BodyReader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
     return replace(owner, value=MISSING)
 
 
-def _of_container(reader: Reader, node: tree.Call, owner: Thing, name: str, given: Given) -> Thing:
+def _of_container(
+    reader: BodyReader, node: tree.Call, owner: Thing, name: str, given: Given
+) -> Thing:
     held = owner.any_item()
     if any(name in methods for methods in CHANGING.values()):
         news = [t.any_item() if name == "extend" else t for t in given.things[-1:]]
-        inside = joined([*([] if owner.is_empty else [held]), *news]) if news else held
+        inside = join_things([*([] if owner.is_empty else [held]), *news]) if news else held
         if isinstance(node.function, tree.Attribute):
             reader.change(node.function.owner, container_of(inside))
         return held

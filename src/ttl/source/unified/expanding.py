@@ -27,10 +27,10 @@ from .problems import (
 )
 from .things import SCALAR, Kind, Thing
 from .units import Frame, Unit
-from .unrolling import unrolled
+from .unrolling import unroll
 
 if TYPE_CHECKING:
-    from .reading import Reader
+    from .reading import BodyReader
 
 # Arguments that an operation may get.
 STATIC = (Kind.TENSOR, Kind.BUFFER, Kind.NET, Kind.SEMAPHORE, Kind.PIPE, Kind.CONTAINER)
@@ -44,10 +44,10 @@ def new_frame(operation: Operation, caller: Unit | None = None) -> Frame | None:
     if found is None or found.is_async or not isinstance(function, FunctionType):
         return None
     file = own_code(function).co_filename
-    return Frame(operation, function, unrolled(found, function), file, caller)
+    return Frame(operation, function, unroll(found, function), file, caller)
 
 
-def expand(reader: Reader, operation: Operation, node: tree.Call, given: Given) -> Thing:
+def expand(reader: BodyReader, operation: Operation, node: tree.Call, given: Given) -> Thing:
     unit = reader.unit
     _check_place(reader, operation, node)
     if unit.expansion is None:
@@ -67,7 +67,7 @@ def expand(reader: Reader, operation: Operation, node: tree.Call, given: Given) 
     return SCALAR
 
 
-def _given(reader: Reader, frame: Frame, node: tree.Call) -> dict[Variable, Thing]:
+def _given(reader: BodyReader, frame: Frame, node: tree.Call) -> dict[Variable, Thing]:
     """Bind arguments known before kernels run as constants; each call passes the others."""
     found = {}
     outer = reader.unit
@@ -91,13 +91,13 @@ def _given(reader: Reader, frame: Frame, node: tree.Call) -> dict[Variable, Thin
     return found
 
 
-def _check_place(reader: Reader, operation: Operation, node: tree.Call) -> None:
+def _check_place(reader: BodyReader, operation: Operation, node: tree.Call) -> None:
     statement = reader.unit.node
     if reader.calls or not isinstance(statement, tree.Evaluate) or statement.value is not node:
         raise NO_STATEMENT.error((reader.frame, node), operation=operation.__name__)
 
 
-def _check_recursion(frame: Frame, node: tree.Call, reader: Reader) -> None:
+def _check_recursion(frame: Frame, node: tree.Call, reader: BodyReader) -> None:
     own, *outer = (each.operation for each in frame.chain())
     if own in outer:
         cycle = [*reversed(outer[: outer.index(own) + 1]), own]
@@ -105,7 +105,7 @@ def _check_recursion(frame: Frame, node: tree.Call, reader: Reader) -> None:
         raise RECURSION.error((reader.frame, node), operation=frame.name, cycle=names)
 
 
-def _check_arguments(reader: Reader, frame: Frame, node: tree.Call) -> None:
+def _check_arguments(reader: BodyReader, frame: Frame, node: tree.Call) -> None:
     is_unpacked = any(isinstance(each, tree.Starred) for each in node.arguments)
     is_unpacked |= any(each.name is None for each in node.keywords)
     if is_unpacked or any(each.kind in STARRED for each in frame.tree.parameters):

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from ttl.diagnostics import Label, Span, UsageError
 
 from .. import tree
-from ..functions import MISSING, called_function, member
-from ..known import SCALARS, UNKNOWN, calculated
+from ..functions import MISSING, find_called, find_member
+from ..known import SCALARS, UNKNOWN, calculate
 from ..walking import children
 from .calls import call, spread
 from .problems import NOT_HERE
@@ -24,29 +24,29 @@ from .things import (
     container,
     container_of,
     item_of,
-    joined,
+    join_things,
     table,
     thing_of,
 )
 from .units import Effect
 
 if TYPE_CHECKING:
-    from .reading import Reader
+    from .reading import BodyReader
 
 
-def evaluate(reader: Reader, node: tree.Node) -> Thing:
+def evaluate(reader: BodyReader, node: tree.Node) -> Thing:
     found = _EXPRESSIONS.get(type(node))
     if found is not None:
         return found(reader, node)
-    parts(reader, node)
+    evaluate_parts(reader, node)
     return SCALAR
 
 
-def parts(reader: Reader, node: tree.Node) -> list[Thing]:
+def evaluate_parts(reader: BodyReader, node: tree.Node) -> list[Thing]:
     return [evaluate(reader, each) for each in children(node)]
 
 
-def _attribute(reader: Reader, node: tree.Attribute) -> Thing:
+def _attribute(reader: BodyReader, node: tree.Attribute) -> Thing:
     owner = evaluate(reader, node.owner)
     if owner.kind is Kind.TENSOR and node.name == "shape" and owner.value is not MISSING:
         return thing_of(tuple(owner.value.shape))
@@ -71,12 +71,12 @@ def _no_such_name(span: Span, module: ModuleType, name: str) -> UsageError:
 def _known_attribute(owner: object, name: str) -> object:
     if isinstance(owner, ModuleType):
         return vars(owner).get(name, MISSING)
-    found = member(owner, name)
-    is_function = called_function(found)[0] is not None
+    found = find_member(owner, name)
+    is_function = find_called(found)[0] is not None
     return found if is_function or not hasattr(type(found), "__get__") else MISSING
 
 
-def _item(reader: Reader, node: tree.Item) -> Thing:
+def _item(reader: BodyReader, node: tree.Item) -> Thing:
     owner, place = evaluate(reader, node.owner), evaluate(reader, node.index).value
     if owner.kind is Kind.TENSOR:
         reader.unit.in_kernels = True
@@ -89,22 +89,24 @@ def _item(reader: Reader, node: tree.Item) -> Thing:
     return owner.at(place if place is not MISSING and isinstance(place, Hashable) else None)
 
 
-def _slice(reader: Reader, node: tree.Slice) -> Thing:
+def _slice(reader: BodyReader, node: tree.Slice) -> Thing:
     ends = (node.start, node.stop, node.step)
     values = [None if each is None else evaluate(reader, each).value for each in ends]
     is_known = all(each is None or type(each) is int for each in values)
     return Thing(value=slice(*values)) if is_known else SCALAR
 
 
-def _operator(reader: Reader, node: tree.Unary | tree.Binary | tree.Compare | tree.Logic) -> Thing:
+def _operator(
+    reader: BodyReader, node: tree.Unary | tree.Binary | tree.Compare | tree.Logic
+) -> Thing:
     """Read an operator: on blocks it computes; on numbers it is index arithmetic."""
-    things = parts(reader, node)
+    things = evaluate_parts(reader, node)
     kinds = {thing.kind for thing in things}
     if not kinds.isdisjoint(OF_TILES):
         reader.does(Effect.COMPUTE, node)
         return Thing(Kind.VALUE)
     if Kind.CONTAINER in kinds:
-        return container_of(joined(t.any_item() for t in things if t.kind is Kind.CONTAINER))
+        return container_of(join_things(t.any_item() for t in things if t.kind is Kind.CONTAINER))
     return Thing(Kind.ELEMENT) if Kind.ELEMENT in kinds else Thing(value=_result(node, things))
 
 
@@ -113,62 +115,62 @@ def _result(node: tree.Expression, things: Sequence[Thing]) -> object:
     values = [thing.value for thing in things]
     if any(type(each) not in SCALARS for each in values):
         return MISSING
-    found = calculated(node, values)
+    found = calculate(node, values)
     return MISSING if found is UNKNOWN else found
 
 
 ON_IDENTITY = ("is", "is not", "in", "not in")
 
 
-def _compare(reader: Reader, node: tree.Compare) -> Thing:
+def _compare(reader: BodyReader, node: tree.Compare) -> Thing:
     if not all(sign in ON_IDENTITY for sign in node.signs):
         return _operator(reader, node)
-    return Thing(value=_result(node, parts(reader, node)))
+    return Thing(value=_result(node, evaluate_parts(reader, node)))
 
 
-def _logic(reader: Reader, node: tree.Logic) -> Thing:
-    things = parts(reader, node)
+def _logic(reader: BodyReader, node: tree.Logic) -> Thing:
+    things = evaluate_parts(reader, node)
     decides = node.sign == "or"
     known = [thing.value for thing in things]
     if all(type(each) is bool for each in known):
         return Thing(value=decides if decides in known else not decides)
-    return joined(things)
+    return join_things(things)
 
 
-def _choice(reader: Reader, node: tree.Choice) -> Thing:
-    test, *sides = parts(reader, node)
+def _choice(reader: BodyReader, node: tree.Choice) -> Thing:
+    test, *sides = evaluate_parts(reader, node)
     is_known = type(test.value) is bool
-    found = sides[not test.value] if is_known else joined(sides)
+    found = sides[not test.value] if is_known else join_things(sides)
     return test if test.kind is Kind.ELEMENT and found.kind is Kind.SCALAR else found
 
 
-def _bind(reader: Reader, node: tree.Bind) -> Thing:
+def _bind(reader: BodyReader, node: tree.Bind) -> Thing:
     found = evaluate(reader, node.value)
     reader.bind(node.target, found)
     return found
 
 
-def _function(reader: Reader, node: tree.Function) -> Thing:
+def _function(reader: BodyReader, node: tree.Function) -> Thing:
     for each in node.parameters:
         if each.default is not None:
             evaluate(reader, each.default)
     return Thing(Kind.FUNCTION, function=node, around=reader.here)
 
 
-def _sequence(reader: Reader, node: tree.Sequence) -> Thing:
+def _sequence(reader: BodyReader, node: tree.Sequence) -> Thing:
     found = spread(reader, node.items)
     return container_of(found) if isinstance(found, Thing) else container(found)
 
 
-def _table(reader: Reader, node: tree.Table) -> Thing:
+def _table(reader: BodyReader, node: tree.Table) -> Thing:
     keys = [MISSING if key is None else evaluate(reader, key).value for key in node.keys]
     things = [evaluate(reader, each) for each in node.values]
     if any(type(key) not in SCALARS for key in keys):
-        return container_of(joined(thing.inside for thing in things))
+        return container_of(join_things(thing.inside for thing in things))
     return table(dict(zip(keys, things, strict=True)))
 
 
-def _comprehension(reader: Reader, node: tree.Comprehension) -> Thing:
+def _comprehension(reader: BodyReader, node: tree.Comprehension) -> Thing:
     length: int | None = None
     for each in node.generators:
         given = evaluate(reader, each.over)
@@ -190,7 +192,7 @@ def length_of(over: Thing) -> int | None:
     return len(held) if isinstance(held, (range, Mapping)) else None
 
 
-def _suspend(reader: Reader, node: tree.Suspend) -> Thing:
+def _suspend(reader: BodyReader, node: tree.Suspend) -> Thing:
     """Collect the values that a user's generator yields for the loop over it."""
     if not reader.calls or node.kind == "await":
         raise NOT_HERE.error((reader.frame, node), what=f"`{node.kind}`")
@@ -199,7 +201,7 @@ def _suspend(reader: Reader, node: tree.Suspend) -> Thing:
     return SCALAR
 
 
-def unpacked(
+def unpack(
     targets: Sequence[tree.Expression], thing: Thing
 ) -> Iterator[tuple[tree.Expression, Thing]]:
     """Yield the items for each target; a starred one gets a list of the rest."""

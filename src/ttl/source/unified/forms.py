@@ -19,7 +19,7 @@ from ttl.semantics.function_source import help_without_source
 
 from .. import tree
 from ..bindings import Around, Binding
-from ..functions import CONTAINERS, MISSING, named_value, own_code
+from ..functions import CONTAINERS, MISSING, find_value, own_code
 from ..trees import tree_of
 from ..walking import own_nodes, walk
 
@@ -133,7 +133,7 @@ def value_of(node: tree.Expression, function: FunctionType) -> Any:
     there, or of a constant item of a list there; MISSING for others."""
     if isinstance(node, tree.Name):
         is_around = isinstance(node.binding, Around)
-        return named_value(node.binding.name, function) if is_around else MISSING
+        return find_value(node.binding.name, function) if is_around else MISSING
     if isinstance(node, tree.Attribute):
         owner = value_of(node.owner, function)
         return getattr(owner, "__dict__", {}).get(node.name, MISSING)

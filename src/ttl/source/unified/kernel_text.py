@@ -18,8 +18,8 @@ from ttl.semantics.kernel_kinds import KernelKind
 
 from .. import tree
 from ..bindings import Around, Place
-from ..functions import MISSING, named_value, own_code
-from ..making import around, assigned, method_call
+from ..functions import MISSING, find_value, own_code
+from ..making import make_assign, method_call, outer_name
 from ..python import as_text
 from ..tree import Body, Statement
 from ..trees import tree_of
@@ -38,7 +38,7 @@ def kernel_text(split: Split, function: FunctionType) -> str:
     made = replace(made, decorators=tuple(_decorators(split, function)))
     names = {*_around(made), "ttl"}
     made = replace(made, body=(*_inner_functions(split), *made.body))
-    return as_text(*_definitions(names, function, set()), _defined(made)) + "\n"
+    return as_text(*_definitions(names, function, set()), _define(made)) + "\n"
 
 
 def _decorators(split: Split, function: FunctionType) -> Iterator[tree.Expression]:
@@ -57,12 +57,12 @@ def _inner_functions(split: Split) -> Body:
         made = _Readable(function).inside(expansion.tree)
         needed = _definitions(_around(made), function, set())
         body = (*needed, *_inner_functions(expansion), *made.body)
-        inner.append(_defined(replace(made, name=_identifier(name), body=body)))
+        inner.append(_define(replace(made, name=_identifier(name), body=body)))
     return tuple(inner)
 
 
-def _defined(function: tree.Function, name: str = "") -> Statement:
-    return assigned(Around(name or function.name), function, function.place)
+def _define(function: tree.Function, name: str = "") -> Statement:
+    return make_assign(Around(name or function.name), function, function.place)
 
 
 def _around(function: tree.Function) -> set[str]:
@@ -78,8 +78,7 @@ def _identifier(name: str) -> str:
 
 class _Readable(Changer):
     """Rewrites a tree as readable Python: valid names, constants for attributes of outer objects,
-    no annotations.
-    """
+    no annotations."""
 
     def __init__(self, function: FunctionType):
         self.function = function
@@ -101,7 +100,7 @@ class _Readable(Changer):
     def _named(self, node: tree.Name | tree.Target) -> tree.Expression:
         name = node.binding.name
         if name in DECORATORS:
-            return method_call(around("ttl", node.place), DECORATORS[name], node.place)
+            return method_call(outer_name("ttl", node.place), DECORATORS[name], node.place)
         return node if name.isidentifier() else replace(node, binding=Around(_identifier(name)))
 
 
@@ -120,7 +119,7 @@ def _definitions(
 def _definition(
     name: str, function: FunctionType, seen: set[tuple[int, str]]
 ) -> Iterator[Statement]:
-    value = named_value(name, function)
+    value = find_value(name, function)
     is_builtin = getattr(value, "__module__", "") == "builtins"
     if value is MISSING or (is_builtin and name not in function.__globals__):
         return
@@ -133,23 +132,23 @@ def _definition(
     if isinstance(value, FunctionType) and inner is not None and not is_known:
         made = _Readable(value).inside(inner)
         yield from _definitions(_around(made), value, seen)
-        yield _defined(made, name)
+        yield _define(made, name)
     else:
-        yield from _given_as(name, value, function)
+        yield from _assign_value(name, value, function)
 
 
 def _language() -> dict[str, object]:
     return {name: getattr(language, name) for name in language.__all__}
 
 
-def _given_as(name: str, value: object, function: FunctionType) -> Iterator[Statement]:
+def _assign_value(name: str, value: object, function: FunctionType) -> Iterator[Statement]:
     """Yield a statement that gives a name its value."""
     known = next((n for n, each in _language().items() if each is value), None)
     if isinstance(value, ModuleType):
         yield _import(value.__name__, None, name, value.__name__ != name)
     elif _is_constant(value) or isinstance(value, Operation):  # an operation's calls are expanded
         given = None if isinstance(value, Operation) else value
-        yield assigned(Around(name), tree.Constant(PLACE, given), PLACE)
+        yield make_assign(Around(name), tree.Constant(PLACE, given), PLACE)
     elif known is not None:
         yield _import("ttl", known, name, known != name)
     elif name in function.__globals__:

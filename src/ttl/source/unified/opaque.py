@@ -10,7 +10,7 @@ from ttl.language.engine import engine
 
 from .. import tree
 from ..bindings import Around
-from ..making import around, assigned, called
+from ..making import make_assign, make_call, outer_name
 from ..tree import Body
 from ..walking import Changer
 from .units import Unit
@@ -41,12 +41,12 @@ class Opaque:
 OPAQUE = Opaque()
 
 
-def reached(number: int) -> None:
+def note_reached(number: int) -> None:
     """Tell the engine which statement is next; a rehearsal calls this before each one."""
     engine("reached()").reached(number)  # type: ignore[attr-defined]
 
 
-def asked(value: object, may_leave: bool) -> bool | None:
+def ask(value: object, may_leave: bool) -> bool | None:
     """Return the side of a condition, or None for both. NotFollowed if one leaves a loop."""
     if not isinstance(value, Opaque):
         return bool(value)
@@ -56,7 +56,7 @@ def asked(value: object, may_leave: bool) -> bool | None:
 
 
 REACHED, ASKED, OPAQUE_NAME = ".reached", ".asked", ".opaque"
-FOLLOWING = {REACHED: reached, ASKED: asked, OPAQUE_NAME: OPAQUE}
+FOLLOWING = {REACHED: note_reached, ASKED: ask, OPAQUE_NAME: OPAQUE}
 
 
 def call_of(name: str, at: tree.Node, *arguments: tree.Expression | str | int) -> tree.Call:
@@ -64,7 +64,7 @@ def call_of(name: str, at: tree.Node, *arguments: tree.Expression | str | int) -
     given = tuple(
         each if isinstance(each, tree.Node) else tree.Constant(at.place, each) for each in arguments
     )
-    return called(around(name, at.place), *given)
+    return make_call(outer_name(name, at.place), *given)
 
 
 class Followed(Changer):
@@ -89,12 +89,12 @@ class Followed(Changer):
         answer = f"{ASKED}_{place.line}_{place.column}"
         call = call_of(ASKED, node, node.test, any(unit.is_jump for unit in inside))
         names = sorted({name for unit in inside for name in unit.binds}, key=lambda n: n.name)
-        unsure = tuple(assigned(name, around(OPAQUE_NAME, place), place) for name in names)
+        unsure = tuple(make_assign(name, outer_name(OPAQUE_NAME, place), place) for name in names)
         sides = (("is not", False, node.then), ("is not", True, node.otherwise),
                  ("is", None, unsure))  # fmt: skip
         branches = []
         for sign, value, body in sides:
             others = (tree.Constant(place, value),)
-            test = tree.Compare(place, (sign,), around(answer, place), others)
+            test = tree.Compare(place, (sign,), outer_name(answer, place), others)
             branches += [replace(node, test=test, then=body, otherwise=())] if body else []
-        return (assigned(Around(answer), call, place), *branches)
+        return (make_assign(Around(answer), call, place), *branches)

@@ -63,9 +63,9 @@ class ReadBack:
             self._steps = self._rehearsed(assignment)
         if self._steps is None:  # rule UNKNOWN
             return apart
-        from .access_order import unordered  # most bodies never need it
+        from .access_order import find_unordered  # most bodies never need it
 
-        return unordered(self._steps, threads)
+        return find_unordered(self._steps, threads)
 
     def _rehearsed(self, assignment: Assignment) -> Steps | None:
         """Return None if the body cannot be followed; UsageError if nodes race."""
@@ -87,9 +87,9 @@ class ReadBack:
         return steps
 
     def _wrong(self, steps: Steps) -> Diagnostic | None:
-        from .access_order import wrong
+        from .access_order import find_race
 
-        return wrong(steps, self._names)
+        return find_race(steps, self._names)
 
     @property
     def _has_order(self) -> bool:

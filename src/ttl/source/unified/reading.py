@@ -19,7 +19,7 @@ from ttl.language.operation import operation
 from .. import tree
 from ..bindings import Around, Binding, Variable
 from ..flow import Forward
-from ..functions import MISSING, named_value
+from ..functions import MISSING, find_value
 from ..python import as_text
 from ..walking import is_generator
 from . import expressions
@@ -34,27 +34,27 @@ from .things import (
     Thing,
     container_of,
     item_of,
-    joined,
+    join_things,
     thing_of,
 )
-from .units import Effect, Frame, Place, Site, Unit
+from .units import CallPlace, Effect, Frame, Site, Unit
 
 MOST_ROUNDS = 8  # of one loop: kinds only grow
 DEEPEST_CALLS = 32
 
 
-class State(dict[tuple[Activation, Variable], Thing]):
+class BodyState(dict[tuple[Activation, Variable], Thing]):
     """The values of the variables."""
 
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, State) or not dict.__eq__(self, other):
+        if not isinstance(other, BodyState) or not dict.__eq__(self, other):
             return False
         return all(thing.value is other[key].value for key, thing in self.items())
 
     __hash__ = None
 
 
-class Reader(Forward[State]):
+class BodyReader(Forward[BodyState]):
     """The position of the reading: frame, names, unit, and the unit around it."""
 
     def __init__(self, frame: Frame):
@@ -63,14 +63,14 @@ class Reader(Forward[State]):
         self.here = self.home = Activation(
             None, frame.tree.scope, frame.function
         )  # home: the frame's
-        self.state = State()
+        self.state = BodyState()
         self.unit: Unit = None  # type: ignore[assignment]  # the first statement sets it
         self.control: Unit | None = frame.caller  # the loop, the condition or the call around it
         self.calls: dict[tree.Function, tree.Node] = {}  # being read in place
         self.returned: list[Thing] = []  # by the function being read
         self.order: list[Unit] = []  # all units, including expansions
         self._units: dict[tuple[Frame, tree.Node, str], Unit] = {}
-        self._heads: dict[tuple[Frame, tree.Loop], State] = {}  # in the last round of each loop
+        self._heads: dict[tuple[Frame, tree.Loop], BodyState] = {}  # in the last round of each loop
         self._controls: dict[tuple[Frame, tree.Node], Unit] = {}  # the unit around each statement
 
     def read_frame(self, frame: Frame, given: Mapping[Variable, Thing]) -> None:  # rule EXPAND
@@ -102,8 +102,8 @@ class Reader(Forward[State]):
         place = self.unit.node if self.calls else node
         self.unit.effects.setdefault(effect, place)
 
-    def place(self, node: tree.Node) -> Place:
-        return Place(self.unit, node, tuple(self.calls.values()))
+    def place(self, node: tree.Node) -> CallPlace:
+        return CallPlace(self.unit, node, tuple(self.calls.values()))
 
     def site(self, node: tree.Call, end: End, buffer: Thing) -> Site:
         site = Site(self.place(node), end, buffer.key, buffer.block_bytes)
@@ -117,7 +117,7 @@ class Reader(Forward[State]):
 
     def read(self, name: Binding) -> Thing:
         if isinstance(name, Around):
-            value = named_value(name.name, self.here.function)
+            value = find_value(name.name, self.here.function)
             return SCALAR if value is MISSING else thing_of(value)
         home = self._home_of(name)
         thing = self.state.get((home, name), SCALAR)
@@ -138,7 +138,7 @@ class Reader(Forward[State]):
         if isinstance(target, tree.Target):
             self._store(target.binding, thing)
         elif isinstance(target, tree.Sequence):
-            for each, item in expressions.unpacked(target.items, thing):
+            for each, item in expressions.unpack(target.items, thing):
                 self.bind(each, item)
         elif isinstance(target, tree.Starred):
             self.bind(target.value, thing)
@@ -158,7 +158,9 @@ class Reader(Forward[State]):
             self.unit.binds.add(name)
             thing = replace(thing, origins=frozenset({self.unit}))
             if home != self.here and (home, name) in self.state:
-                thing = joined([self.state[home, name], thing])  # the function may not be called
+                thing = join_things(
+                    [self.state[home, name], thing]
+                )  # the function may not be called
         self.state[home, name] = thing
 
     def change(self, owner: tree.Expression, news: Thing, key: object = MISSING) -> None:
@@ -171,7 +173,7 @@ class Reader(Forward[State]):
             changed = before.with_item(key, news.any_item())
         elif before.kind is Kind.CONTAINER:
             held = replace(before, items=None, is_table=False, item=before.any_item())
-            changed = news if before.is_empty else joined([held, news])
+            changed = news if before.is_empty else join_things([held, news])
         origins = before.origins | {self.unit}
         self.state[home, owner.binding] = replace(changed, origins=origins)
         if self._is_of_frame(owner.binding):
@@ -196,7 +198,7 @@ class Reader(Forward[State]):
             self.state[self.here, variable] = thing
         self.calls[function] = call
         self.run(function)
-        found = joined(self.returned)
+        found = join_things(self.returned)
         del self.calls[function]
         self.here, self.returned = outer
         return container_of(found) if is_generator(function) else found
@@ -208,14 +210,14 @@ class Reader(Forward[State]):
         end = self.function(function, self.state)
         self.state = self.state if end is None else end
 
-    def join(self, one: State, other: State) -> State:
-        found = State(one)
+    def join(self, one: BodyState, other: BodyState) -> BodyState:
+        found = BodyState(one)
         for key, thing in other.items():
-            found[key] = joined((found[key], thing)) if key in found else thing
+            found[key] = join_things((found[key], thing)) if key in found else thing
         return found
 
-    def before(self, node: tree.Statement, state: State) -> State:
-        self.state = State(state)
+    def before(self, node: tree.Statement, state: BodyState) -> BodyState:
+        self.state = BodyState(state)
         is_global = isinstance(node, tree.Declare) and node.keyword == "global"
         if not isinstance(node, _KNOWN) or is_global:
             keyword = as_text(node).split()[0].rstrip(":")
@@ -234,42 +236,44 @@ class Reader(Forward[State]):
         if unit is not None and not self.calls:
             self._controls |= {(self.frame, each): unit for each in body}
 
-    def step(self, node: tree.Statement, state: State) -> State:
+    def step(self, node: tree.Statement, state: BodyState) -> BodyState:
         _SIMPLE[type(node)](self, node)
         return self.state
 
-    def decide(self, test: tree.Expression, state: State) -> tuple[State | None, State | None]:
-        self.state = State(state)
+    def decide(
+        self, test: tree.Expression, state: BodyState
+    ) -> tuple[BodyState | None, BodyState | None]:
+        self.state = BodyState(state)
         self.begin(test)
         known = self.evaluate(test).value
         if self.calls and type(known) is bool:  # rule INLINE: what this call does
             return (self.state, None) if known else (None, self.state)
         return self.state, self.state
 
-    def start(self, loop: tree.Loop, state: State) -> State:
+    def start(self, loop: tree.Loop, state: BodyState) -> BodyState:
         if not self.calls:
-            self.unit.counts = self.unit.counts or _counted(self, loop.over)
+            self.unit.counts = self.unit.counts or _count_only(self, loop.over)
             over = self.evaluate(self.unit.counts or loop.over)
             self.unit.rounds = expressions.length_of(over) or 1
             if (head := self._heads.get((self.frame, loop))) is not None:
                 return self.join(state, head)  # states only grow: inner loops end sooner
         return state
 
-    def next(self, loop: tree.Loop, state: State) -> State:
-        self.state = State(state)
+    def next(self, loop: tree.Loop, state: BodyState) -> BodyState:
+        self.state = BodyState(state)
         if not self.calls:
             self._heads[self.frame, loop] = state
         self.begin(loop.over)
         self.bind(loop.target, item_of(self.evaluate(loop.over)))
         return self.state
 
-    def widen(self, state: State, rounds: int) -> State:
+    def widen(self, state: BodyState, rounds: int) -> BodyState:
         """Drop items after many rounds, because lists in lists may grow without end."""
         if rounds < MOST_ROUNDS:
             return state
-        return State({key: thing.without_items() for key, thing in state.items()})
+        return BodyState({key: thing.without_items() for key, thing in state.items()})
 
-    def enter(self, node: tree.With, state: State) -> State:
+    def enter(self, node: tree.With, state: BodyState) -> BodyState:
         for item in node.items:
             unit = self.begin(item.value)
             thing = self.evaluate(item.value)
@@ -281,12 +285,12 @@ class Reader(Forward[State]):
         return self.state
 
 
-def _evaluate(reader: Reader, node: tree.Evaluate) -> None:
+def _evaluate(reader: BodyReader, node: tree.Evaluate) -> None:
     reader.begin(node)
     reader.evaluate(node.value)
 
 
-def _assign(reader: Reader, node: tree.Assign) -> None:
+def _assign(reader: BodyReader, node: tree.Assign) -> None:
     unit = reader.begin(node)
     if isinstance(node.value, tree.Function):
         _check_decorators(reader, node.value)
@@ -297,7 +301,7 @@ def _assign(reader: Reader, node: tree.Assign) -> None:
         reader.bind(target, thing)
 
 
-def _check_decorators(reader: Reader, function: tree.Function) -> None:
+def _check_decorators(reader: BodyReader, function: tree.Function) -> None:
     for each in function.decorators:
         called = each.function if isinstance(each, tree.Call) else each
         if reader.evaluate(called).value is operation:
@@ -306,7 +310,7 @@ def _check_decorators(reader: Reader, function: tree.Function) -> None:
         reader.evaluate(each)
 
 
-def _update(reader: Reader, node: tree.Update) -> None:
+def _update(reader: BodyReader, node: tree.Update) -> None:
     """Read `+=`, which computes on blocks and values; the block stays the same."""
     reader.begin(node)
     value = reader.evaluate(node.value)
@@ -316,17 +320,15 @@ def _update(reader: Reader, node: tree.Update) -> None:
             reader.does(Effect.COMPUTE, node)
             value = before if before.kind is Kind.BLOCK else Thing(Kind.VALUE)
         elif before.kind is Kind.CONTAINER:
-            value = joined([before, value])
+            value = join_things([before, value])
         else:
             value = Thing(max(before.kind, value.kind))
     reader.bind(node.target, value)
 
 
-def _counted(reader: Reader, over: tree.Expression) -> tree.Call | None:
+def _count_only(reader: BodyReader, over: tree.Expression) -> tree.Call | None:
     """Return `range(count)` for `range(first, first + count)`, for kernels that ignore the item.
-
-    They then need not compute `first`, which may depend on the node.
-    """
+    They then need not compute `first`, which may depend on the node."""
     if not isinstance(over, tree.Call) or len(over.arguments) < 2 or over.keywords:
         return None
     start, stop, *step = over.arguments
@@ -339,7 +341,7 @@ def _counted(reader: Reader, over: tree.Expression) -> tree.Call | None:
     return replace(over, arguments=(*zero, stop.right, *step))
 
 
-def _return(reader: Reader, node: tree.Return) -> None:
+def _return(reader: BodyReader, node: tree.Return) -> None:
     if not reader.calls and node.value is not None:
         raise RETURNS_VALUE.error((reader.frame, node), operation=reader.frame.name)
     _jump(reader, node)
@@ -347,13 +349,13 @@ def _return(reader: Reader, node: tree.Return) -> None:
         reader.returned.append(reader.evaluate(node.value))
 
 
-def _jump(reader: Reader, node: tree.Return | tree.Jump | tree.Raise | tree.Assert) -> None:
+def _jump(reader: BodyReader, node: tree.Return | tree.Jump | tree.Raise | tree.Assert) -> None:
     unit = reader.begin(node)
     unit.is_jump = unit.is_jump or not reader.calls
-    expressions.parts(reader, node)
+    expressions.evaluate_parts(reader, node)
 
 
-def _import(reader: Reader, node: tree.Import) -> None:
+def _import(reader: BodyReader, node: tree.Import) -> None:
     reader.begin(node)
     for each in node.names:
         if each.name is not None:

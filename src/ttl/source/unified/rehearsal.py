@@ -47,7 +47,7 @@ class Does(Enum):
     AWAIT = auto()
 
 
-class Part(NamedTuple):
+class TensorPart(NamedTuple):
     """A box of tiles or elements of a tensor."""
 
     memory: Hashable
@@ -110,16 +110,14 @@ def rehearse(
     has_elements: bool,
 ) -> Steps:
     """Return the steps of each node. `declare` declares one kernel, which numbers the units.
-
-    If data may decide what it does, the steps are unordered accesses to tensors.
-    """
+    If data may decide what it does, the steps are unordered accesses to tensors."""
     declared = OperationScope(grid, (0,) * len(grid))
     with _value_of(SCOPE, declared):
         declare(*map(stand_in, arguments), **stand_in(dict(named)))
     found: dict[Shape, list[Step]] = {}
     left = MOST_STEPS
     for node in nodes_of(grid):
-        engine = Rehearsal(grid, node, units, left, has_elements)
+        engine = RehearsalEngine(grid, node, units, left, has_elements)
         with _value_of(ENGINE, engine):
             try:
                 for kernel in declared.kernels:
@@ -144,7 +142,7 @@ class _Block(Block):
 
     __slots__ = ("buffer", "number", "steps")
 
-    def __init__(self, buffer: DataflowBuffer, number: int, steps: Rehearsal):
+    def __init__(self, buffer: DataflowBuffer, number: int, steps: RehearsalEngine):
         super().__init__(BlockType(buffer.shape, buffer.dtype, buffer.layout))
         self.buffer, self.number, self.steps = buffer, number, steps
 
@@ -168,7 +166,7 @@ class _Block(Block):
 class _Transfer(Transfer):
     __slots__ = ("engine", "is_done", "start")
 
-    def __init__(self, engine: Rehearsal, start: int):
+    def __init__(self, engine: RehearsalEngine, start: int):
         self.engine, self.start, self.is_done = engine, start, False
 
     def wait(self) -> None:
@@ -181,7 +179,7 @@ class _Transfer(Transfer):
         """Do nothing."""
 
 
-class Rehearsal(Engine):
+class RehearsalEngine(Engine):
     """The engine that records the steps of one node."""
 
     __slots__ = (
@@ -319,6 +317,6 @@ class Rehearsal(Engine):
             self._add(Does.FILL, block.place, is_compute=True)
 
 
-def _part(part: TensorSlice) -> Part:
+def _part(part: TensorSlice) -> TensorPart:
     tensor = part.tensor.tensor if isinstance(part.tensor, TensorStandIn) else part.tensor
-    return Part(memory_of(tensor), tuple(tensor.shape), part.starts, part.shape)
+    return TensorPart(memory_of(tensor), tuple(tensor.shape), part.starts, part.shape)

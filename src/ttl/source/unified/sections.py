@@ -18,7 +18,7 @@ from ttl.diagnostics import Label, UsageError
 from .. import tree
 from ..bindings import Variable
 from ..walking import walk
-from .assignment import Assignment, fixed_units
+from .assignment import Assignment, find_fixed_units
 from .problems import MADE_IN_LOOP, NAME_USED_AGAIN, NOT_KNOWN_BEFORE, unknown_call
 from .units import Frame, Thread, Unit, in_text
 
@@ -55,7 +55,7 @@ def sections_of(assignment: Assignment) -> Sections:
 
 
 def setup_of(units: Sequence[Unit]) -> set[Unit]:  # rule SETUP
-    fixed = fixed_units(units)
+    fixed = find_fixed_units(units)
     setup = {unit for unit in units if unit not in fixed and _may_be_setup(unit)}
     while True:
         gone = {unit for unit in setup if _is_kernels(unit, setup)}
@@ -93,8 +93,7 @@ def _check_made(units: Iterable[Unit], setup: set[Unit]) -> None:
 
 def _place_prints(assignment: Assignment) -> None:
     """Give prints of numbers to the first kernel in the same body, so they print once. The kernel
-    of the next statement starts a debugger.
-    """
+    of the next statement starts a debugger."""
     units, threads = [*assignment.units], assignment.threads
     for place, unit in enumerate(units):
         if not unit.is_print or unit in threads:

@@ -27,7 +27,7 @@ from .. import tree
 from ..bindings import Around, Place, Scope
 from ..code import with_names
 from ..functions import own_code
-from ..making import around, assigned
+from ..making import make_assign, outer_name
 from ..python import as_ast, as_code
 from ..python_numbers import USED, statements_with_python_numbers
 from ..tree import Body, Expression, Function, Statement
@@ -95,20 +95,20 @@ class Splitter:
         for number, inner in enumerate(frame.expansions, 1):
             expansions[f".expand_{inner.name}_{number}"] = self.split(inner)
             self.names[inner] = {
-                thread: _unused(f"{inner.name}_{number}_{thread.value}", taken)
+                thread: _make_name(f"{inner.name}_{number}_{thread.value}", taken)
                 for thread in self.sections.kernels
                 if self.sections.has(inner, thread)
             }
         threads = [each for each in self.sections.kernels if self.sections.has(frame, each)]
-        kernels = [self._kernel(frame, each, _unused(each.value, taken)) for each in threads]
+        kernels = [self._kernel(frame, each, _make_name(each.value, taken)) for each in threads]
         return self._made(frame, kernels, expansions)
 
     def _made(self, frame: Frame, kernels: list[Function], expansions: dict[str, Split]) -> Split:
         own = _Part(self, frame, None).statements(frame.tree.body)
-        added: list[Statement] = [assigned(Around(k.name), k, k.place) for k in kernels]
+        added: list[Statement] = [make_assign(Around(k.name), k, k.place) for k in kernels]
         parameters, place = frame.tree.parameters, frame.tree.place
         if frame.caller is not None:
-            names = tuple(around(each.name, place) for each in kernels)
+            names = tuple(outer_name(each.name, place) for each in kernels)
             added.append(tree.Return(place, tree.Sequence(place, "tuple", names)))
             parameters = _parameters(frame, self.static(frame))
         made = replace(frame.tree, decorators=(), parameters=parameters, body=(*own, *added))
@@ -138,7 +138,7 @@ class Splitter:
         place = Place(line, column, line, column)
         decorators: tuple[Expression, ...] = ()
         if frame.caller is None:
-            decorators = (around(f".{thread.kind.value}", place),)
+            decorators = (outer_name(f".{thread.kind.value}", place),)
         parameters = _parameters(frame, self.given(frame, thread), place)
         return tree.Function(place, name, decorators, parameters, body, Scope(name))
 
@@ -150,7 +150,7 @@ def _parameters(
     return tuple(tree.Parameter(place, frame.parameters[name], kind, None) for name in names)
 
 
-def _unused(name: str, taken: set[str]) -> str:
+def _make_name(name: str, taken: set[str]) -> str:
     while name in taken:
         name += "_"
     taken.add(name)
@@ -249,8 +249,7 @@ class _Part:
 
 def name_declared(prefix: str, name: str, value: object) -> None:
     """Name an object that a body makes; the split body calls this after the assignment. An expanded
-    operation's kernels see its objects only through their parts.
-    """
+    operation's kernels see its objects only through their parts."""
     if isinstance(value, (list, tuple)):
         for place, item in enumerate(value):
             name_declared(prefix, f"{name}_{place}", item)

@@ -20,7 +20,7 @@ from ..functions import MISSING
 from ..tree import Function
 
 if TYPE_CHECKING:
-    from .units import Place, Site, Unit
+    from .units import CallPlace, Site, Unit
 
 MOST_ITEMS = 256  # told apart
 DEEPEST = 4
@@ -64,7 +64,7 @@ class End(Enum):
 class Activation:
     """A call of a function at one place, which has its own variables."""
 
-    place: Place | None
+    place: CallPlace | None
     scope: Scope
     function: FunctionType  # the outer names are this function's
     outer: Activation | None = None
@@ -111,7 +111,7 @@ class Thing:
 
     def any_item(self) -> Thing:
         if self.items is not None:
-            return joined(self.items.values())
+            return join_things(self.items.values())
         return self.item or replace(SCALAR, origins=self.origins)
 
     @property
@@ -156,7 +156,7 @@ def container_of(item: Thing) -> Thing:
     return Thing(Kind.CONTAINER, item=item, sites=item.sites)
 
 
-def joined(things: Iterable[Thing]) -> Thing:
+def join_things(things: Iterable[Thing]) -> Thing:
     found = [*things]
     return reduce(_join, found) if found else SCALAR
 
@@ -167,7 +167,7 @@ def _join(one: Thing, other: Thing) -> Thing:
     first, second = sorted((one, other), key=lambda thing: -thing.kind)
     here, there = first.items, second.items
     is_alike = here is not None and there is not None and [*here] == [*there]
-    items = {key: joined((here[key], there[key])) for key in here} if is_alike else None  # type: ignore[index, union-attr]
+    items = {key: join_things((here[key], there[key])) for key in here} if is_alike else None  # type: ignore[index, union-attr]
     is_container = items is None and first.kind is Kind.CONTAINER
     containers = (each for each in (first, second) if each.kind is Kind.CONTAINER)
     held = [each.any_item() for each in containers if not each.is_empty]
@@ -179,7 +179,7 @@ def _join(one: Thing, other: Thing) -> Thing:
         origins=first.origins | second.origins,
         items=items,
         is_table=first.is_table and items is not None,
-        item=joined(held) if is_container and held else None,
+        item=join_things(held) if is_container and held else None,
     )
 
 

@@ -19,7 +19,7 @@ from .assignment import Assignment, assign
 from .expanding import new_frame
 from .forms import is_unified, refuse_without_source
 from .read_back import ReadBack
-from .reading import Reader
+from .reading import BodyReader
 from .sections import Sections, sections_of
 from .splitting import Split, Splitter
 from .things import container, memory_of, thing_of
@@ -41,7 +41,9 @@ class Unified:
         return [self.assignment.threads.get(unit) for unit in self.assignment.units]
 
 
-def unified_body(operation: Operation, arguments: Mapping[str, object]) -> Callable[..., object]:
+def make_unified_body(
+    operation: Operation, arguments: Mapping[str, object]
+) -> Callable[..., object]:
     """Return the function that a unified body becomes; the operation's own if it has kernels."""
     unified = threads_of(operation, arguments)
     function = operation.function
@@ -64,11 +66,11 @@ def threads_of(operation: Operation, arguments: Mapping[str, object]) -> Unified
         return None
     if not is_unified(frame):
         return None
-    called = _called(operation, [])
+    called = _list_called(operation, [])
     frame.meets_numpy = may_meet_numpy(each.function for each in called) or any(
         map(has_numpy, arguments.values())
     )
-    tokens = fingerprint(function, _token), _token(arguments), _shared(called, arguments)
+    tokens = fingerprint(function, _token), _token(arguments), _number_memories(called, arguments)
     key = tokens, grid_of(frame), frame.meets_numpy
     found = _UNIFIED.get(key, lambda: _unify(frame, arguments))
     if found.is_rehearsed and found.frame is not frame:
@@ -77,7 +79,9 @@ def threads_of(operation: Operation, arguments: Mapping[str, object]) -> Unified
     return found
 
 
-def _shared(operations: Iterable[Operation], arguments: Mapping[str, object]) -> tuple[int, ...]:
+def _number_memories(
+    operations: Iterable[Operation], arguments: Mapping[str, object]
+) -> tuple[int, ...]:
     """Number the memories of these bodies' tensors: equal numbers mean shared memory."""
     seen = [*arguments.items()]
     for each in operations:
@@ -92,7 +96,7 @@ def forget() -> None:
     _UNIFIED.clear()
 
 
-def shown_threads(operation: Operation, arguments: Mapping[str, object]) -> str | None:
+def show_threads(operation: Operation, arguments: Mapping[str, object]) -> str | None:
     """Show a body with the threads of its lines, and its kernels; None for multi-kernel ones."""
     from .kernel_text import kernel_text  # most runs never need it
     from .listing import listing
@@ -113,7 +117,7 @@ def _token(value: Any) -> Hashable:
     if is_tensor(value):
         return tuple(value.shape), dtype_of(value)
     if isinstance(value, Operation):
-        return tuple(_called(value, []))
+        return tuple(_list_called(value, []))
     if isinstance(value, (list, tuple)):
         return type(value), tuple(map(_token, value))
     if isinstance(value, dict):
@@ -121,14 +125,14 @@ def _token(value: Any) -> Hashable:
     return type(value).__module__, type(value).__qualname__
 
 
-def _called(operation: Operation, seen: list[Operation]) -> list[Operation]:
+def _list_called(operation: Operation, seen: list[Operation]) -> list[Operation]:
     """List an operation and those it calls, transitively: a notebook may redefine one."""
     if not any(operation is each for each in seen):
         seen.append(operation)
         if isinstance(operation.function, FunctionType):
             for _, value in environment(operation.function):
                 if isinstance(value, Operation):
-                    _called(value, seen)
+                    _list_called(value, seen)
     return seen
 
 
@@ -138,7 +142,7 @@ def _unify(frame: Frame, arguments: Mapping[str, object]) -> Unified:
         starred = [value for key, value in arguments.items() if key.startswith(f"{name}_")]
         is_one = name in arguments
         given[variable] = thing_of(arguments[name]) if is_one else container(map(thing_of, starred))
-    reader = Reader(frame)
+    reader = BodyReader(frame)
     reader.read_frame(frame, given)
     read_back = ReadBack(frame, reader.order, arguments)
     assignment = assign(reader.order, read_back.unordered)

@@ -118,7 +118,7 @@ class Frame:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class CallPlace:
     """The place where something is made or called: one unit may call a function twice."""
 
     unit: Unit
@@ -130,7 +130,7 @@ class Place:
 class Site:
     """A place that acquires a block."""
 
-    place: Place
+    place: CallPlace
     end: End
     buffer: Hashable = field(compare=False)
     block_bytes: int = field(compare=False)

@@ -23,7 +23,7 @@ from .forms import value_of
 Names = dict[Binding, tree.Expression]  # the values of a loop's variables in one round
 
 
-def unrolled(function: tree.Function, around: FunctionType) -> tree.Function:
+def unroll(function: tree.Function, around: FunctionType) -> tree.Function:
     """Return the definition without loops over lists of operations; itself if it has none."""
     if not any(_rounds(loop, around) for loop in _loops(function)):
         return function
@@ -65,7 +65,7 @@ def _rounds(loop: tree.Loop, function: FunctionType) -> list[Names]:
     items = _items(loop.over, function)
     if items is None or any(_jumps(loop.body)):
         return []
-    rounds = [names for item in items if (names := _meant(loop.target, item)) is not None]
+    rounds = [names for item in items if (names := _match_target(loop.target, item)) is not None]
     if len(rounds) < len(items):
         return []
     values = (value_of(meant, function) for each in rounds for meant in each.values())
@@ -98,19 +98,21 @@ def _jumps(body: tree.Body) -> Iterator[tree.Statement]:  # rule JUMPS
 def _items(node: tree.Expression, function: FunctionType) -> list[tree.Expression] | None:
     """List the items of a loop over it; None if they are not known."""
     if isinstance(node, tree.Call):
-        return _beside(node, function)
+        return _list_rows(node, function)
     if isinstance(node, tree.Sequence):  # rule LISTED
         return None if node.kind == "set" else [*node.items]
     listed = value_of(node, function)
-    return _indexed(node, len(listed)) if type(listed) in (list, tuple) else None
+    return _index_items(node, len(listed)) if type(listed) in (list, tuple) else None
 
 
-def _indexed(node: tree.Expression, length: int) -> list[tree.Expression]:
+def _index_items(node: tree.Expression, length: int) -> list[tree.Expression]:
     places = (tree.Constant(node.place, place) for place in range(length))
     return [tree.Item(node.place, node, place) for place in places]
 
 
-def _beside(call: tree.Call, function: FunctionType) -> list[tree.Expression] | None:  # rule BESIDE
+def _list_rows(
+    call: tree.Call, function: FunctionType
+) -> list[tree.Expression] | None:  # rule BESIDE
     """List items of enumerate() or reversed() of a known list, or of zip() with one known."""
     value = value_of(call.function, function)
     columns = [_items(each, function) for each in call.arguments]
@@ -119,7 +121,7 @@ def _beside(call: tree.Call, function: FunctionType) -> list[tree.Expression] | 
     if length is None or not is_plain or (value is not zip and len(columns) > 1):
         return None
     known = [
-        _indexed(node, length) if column is None else column
+        _index_items(node, length) if column is None else column
         for node, column in zip(call.arguments, columns, strict=True)
     ]
     if value is reversed:
@@ -130,13 +132,13 @@ def _beside(call: tree.Call, function: FunctionType) -> list[tree.Expression] | 
     return [*rows] if value is enumerate or value is zip else None
 
 
-def _meant(target: tree.Expression, given: tree.Expression) -> Names | None:
+def _match_target(target: tree.Expression, given: tree.Expression) -> Names | None:
     """Match the names of a target with the parts of its value."""
     if isinstance(target, tree.Target) and isinstance(target.binding, Variable):
         return {target.binding: given}
     if not isinstance(target, tree.Sequence) or not isinstance(given, tree.Sequence):
         return None
-    parts = [_meant(*each) for each in zip(target.items, given.items, strict=False)]
+    parts = [_match_target(*each) for each in zip(target.items, given.items, strict=False)]
     known = [each for each in parts if each is not None]
     if not len(known) == len(target.items) == len(given.items):
         return None
