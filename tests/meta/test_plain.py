@@ -100,7 +100,6 @@ STATE = {
     "ttl/host/execution.py": {"in_flight": "what a second interrupt ends"},
     "ttl/host/launcher.py": {"_READY": CACHE},
     "ttl/device/readiness.py": {"DEVICES": "never changed"},
-    "ttl/frontend/uses.py": {"NOTHING": "never changed"},
     "ttl/language/engine.py": {"LAUNCH_HOOK": "bound once, when the driver is loaded"},
     "ttl/language/functions.py": {"math": TABLE, "block_functions": TABLE},
     "ttl/loading/garbage.py": {"without_collecting": PROCESS},
