@@ -258,7 +258,7 @@ MUTATING = {"add", "append", "clear", "discard", "extend", "insert", "pop", "pop
             "setdefault", "update"}  # fmt: skip
 
 
-FIXED = ("frozen=True", "NamedTuple", "Enum", "Attribute", "Value")
+FIXED = ("frozen=True", "NamedTuple", "Enum", "Attribute", "EqualParts")
 
 
 def may_change(node: ast.ClassDef) -> bool:
