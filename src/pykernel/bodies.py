@@ -1,23 +1,22 @@
-"""Threads rewritten for both backends: the simulator runs and the frontend evaluates the result.
+"""Rewrite threads for both backends: the simulator runs and the frontend evaluates the result.
 
-rule VALUE   `a += b` gives `a` a new value; the language's blocks would be added to in place
+rule VALUE   `a += b` gives `a` a new value; the language would add to blocks in place
 rule SCOPE   each body (of the thread, a loop, a branch) is a `with` that releases the blocks which
              pop() and reserve() acquired in it
-rule PRODUCT `block.store(value)` adds if its value is that of `a @ b`
+rule PRODUCT `block.store(value)` adds if its value is a product like `a @ b`
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 from ttl.source import tree
 from ttl.source.bindings import Place
 from ttl.source.making import around, called, method_call, read_again
-from ttl.source.walking import Changer
+from ttl.source.walking import Changer, Nodes
 
 ACQUIRING = ("pop", "reserve")
-SCOPE = ".scope"  # the name of objects.Scope in a thread that was rewritten
+SCOPE = ".scope"  # the name of objects.Scope in a rewritten thread
 
 
 def without_updates(thread: tree.Function) -> tree.Function:
@@ -46,7 +45,7 @@ class _WithScopes(Changer):
     def __init__(self, thread: tree.Function, parameters: Collection[str]) -> None:
         self.thread, self.parameters, self.depth = thread, parameters, 0
 
-    def sequence(self, nodes: tuple[Any, ...]) -> tuple[Any, ...]:
+    def sequence(self, nodes: Nodes) -> Nodes:
         if not nodes or not isinstance(nodes[0], tree.Statement):
             return super().sequence(nodes)
         place = nodes[0].place

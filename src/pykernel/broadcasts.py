@@ -1,9 +1,8 @@
-"""Values of which a row or a column of tiles has one, and where they are broadcast.
+"""Values with one row or one column, and where they are broadcast.
 
-`rowmax` and `rowsum` give tiles whose first column is the value, a tensor of one row has it in the
-first row of its tiles. With a whole block they are calculated as numpy does: repeated along the
-dimension that they have once. One tile has the shape of one tile, so what a value has once is read
-from the statements of a thread.
+`rowmax` and `rowsum` return tiles whose first column is the value; a tensor of one row has it in
+the first row of its tiles. An operation with a whole block repeats them along that dimension, as
+numpy does. The shape of a tile does not show this, so the statements of a thread are read for it.
 """
 
 from __future__ import annotations
@@ -25,33 +24,32 @@ from ttl.source.walking import Changer
 from . import functions
 from .bodies import ACQUIRING
 
-# The dimensions along which there is one value: {-1} of a column. None: a number, a fill, or not
-# known.
+# The dimensions with one value: {-1} for a column. None: a number, a fill, or unknown.
 Once = frozenset[int]
 Kind = Once | None
 Kinds = Mapping[Binding, Kind]
 WHOLE: Once = frozenset()
-MIXED: Once = frozenset({0})  # one on one path, another on the other
+MIXED: Once = frozenset({0})  # differs between paths
 
 REDUCING = (functions.rowmax, functions.rowsum)
 ELEMENTWISE_CALLS = (
     functions.exp, functions.sqrt, functions.rsqrt, functions.recip, functions.maximum,
 )  # fmt: skip
-SPREAD = ".spread"  # the name of spread() in a thread that was rewritten
+SPREAD = ".spread"  # the name of spread() in a rewritten thread
 
 Elementwise = tree.Binary | tree.Call
-Needed = Mapping[Elementwise, list[Once]]  # what each operand is repeated along
+Needed = Mapping[Elementwise, list[Once]]  # the dimensions to repeat each operand along
 
 
 def once_of(shape: Iterable[int]) -> Once:
-    """The dimensions that a tensor of this shape has once."""
+    """Return the dimensions in which a tensor of this shape has one value."""
     *rows, columns = shape
     found = {-1} if columns == 1 else set()
     return frozenset(found | ({-2} if all(size == 1 for size in rows) else set()))
 
 
 def undecided(thread: tree.Function, function: FunctionType) -> list[Elementwise]:
-    """Operations with a value that has not the same dimensions once on all paths."""
+    """List operations on a value whose dimensions with one value differ between paths."""
     mixed = [node for node, needed in _needed(thread, function, {}).items() if needed is None]
     return sorted(mixed, key=lambda node: node.place)
 
@@ -59,14 +57,14 @@ def undecided(thread: tree.Function, function: FunctionType) -> list[Elementwise
 def with_broadcasts(
     thread: tree.Function, function: FunctionType, parameters: Mapping[str, Once]
 ) -> tree.Function:
-    """Write `.spread(x, like, dims)` for the operands that are broadcast."""
+    """Wrap broadcast operands in `.spread(x, like, dims)`."""
     found = _needed(thread, function, parameters)
     needed = {node: dims for node, dims in found.items() if dims is not None and any(dims)}
     return _Spreading(needed, thread.scope).node(thread)  # type: ignore[no-any-return]
 
 
 def spread(x: Any, like: Any, dims: tuple[int, ...]) -> Any:
-    """Repeat `x` along dimensions, to calculate with a block that has more of them."""
+    """Repeat `x` along dimensions for an operation with a block that has more of them."""
     if not dims:
         return x
     return math.broadcast(x, dims=list(dims), shape=common_shape(x.type.shape, like.type.shape))
@@ -79,7 +77,7 @@ def common_shape(first: Shape, second: Shape) -> Shape:
 def _needed(
     thread: tree.Function, function: FunctionType, parameters: Mapping[str, Once]
 ) -> dict[Elementwise, list[Once] | None]:
-    """What operands are repeated along; None if that differs between paths."""
+    """Return the dimensions to repeat operands along; None if they differ between paths."""
     analysis = _Analysis(function, parameters)
     analysis.function(thread, {})
     return analysis.needed
@@ -89,7 +87,7 @@ class _Analysis(Forward[Kinds]):
     def __init__(self, function: FunctionType, parameters: Mapping[str, Once]) -> None:
         super().__init__()
         self.thread, self.parameters = function, parameters
-        # The last time that a node is passed all is known of its operands.
+        # The last pass over a node knows its operands completely.
         self.needed: dict[Elementwise, list[Once] | None] = {}
 
     def join(self, one: Kinds, other: Kinds) -> Kinds:
@@ -162,8 +160,8 @@ def _joined(one: Kind, other: Kind) -> Kind:
 
 
 class _Spreading(Changer):
-    """Makes `.spread(.1 := a, .2 := b, ()) - .spread(.2, .1, (-1,))` of `a - b`: both are evaluated
-    once, in order.
+    """Makes `.spread(.1 := a, .2 := b, ()) - .spread(.2, .1, (-1,))` of `a - b`, to evaluate both
+    once and in order.
     """
 
     def __init__(self, needed: Needed, scope: Scope) -> None:

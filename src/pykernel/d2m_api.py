@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +24,7 @@ from ttl.diagnostics.frames import calling_span
 from ttl.language import Operation
 from ttl.language.operation import definition_span
 from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.tensor_like import TensorLike
 from ttl.semantics.types import Shape
 
 from .functions import (
@@ -68,7 +69,7 @@ __all__ = [
     "maximum", "pykernel_gen", "recip", "rowmax", "rowsum", "rsqrt", "sqrt", "transpose",
 ]  # fmt: skip
 
-Maker = Callable[[Any], Thread]
+Maker = Callable[[Callable[..., object]], Thread]
 
 
 def compute(verbose: bool = False) -> Maker:
@@ -87,7 +88,7 @@ def datamovement(verbose: bool = False) -> Maker:
 class PykernelFunction:
     """A function of tensors that runs as threads on a grid of cores. Call it with tensors."""
 
-    function: Any
+    function: Callable[..., object]
     grid: Any
     block_factors: object
     memory_space: str
@@ -117,15 +118,15 @@ class PykernelFunction:
             iteration = iteration.with_factors(factors, len(bound.tensors), self._span())
         self._run(bound, arguments | tensors, grid, iteration, config)
 
-    def _write_result(self, result: Any, name: str, output: Any) -> None:
-        """What ttnn's calls gave goes to the last tensor, as what a program writes."""
+    def _write_result(self, result: TensorLike, name: str, output: TensorLike) -> None:
+        """Write the result of ttnn's calls to the last tensor, as a program's output."""
         if tuple(output.shape) != tuple(result.shape):
             text = f"`{name}`, the output, has shape {tuple(output.shape)}"
             help_text = f"give it the shape of the result, {tuple(result.shape)}"
             raise wrong_value(text, help_text, self._span(), codes.SHAPE_MISMATCH)
         write_array(output, array_of(result))
 
-    def _bind(self, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, Any]:
+    def _bind(self, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, object]:
         try:
             bound = inspect.signature(self.function).bind_partial(*args, **kwargs)
         except TypeError as error:
@@ -142,7 +143,7 @@ class PykernelFunction:
         return tuple(grid)
 
     def _inject(self, arguments: dict[str, object], grid: Shape, factors: object) -> None:
-        """Give the parameters that are named as options their values; WrongType for others."""
+        """Give values to parameters named like options; WrongType if others have none."""
         rank = len(grid) if self.iteration is None else len(self.iteration.iterators)
         values = {
             "block_factors": [1] * rank if factors is None else factors,
@@ -159,14 +160,14 @@ class PykernelFunction:
             text = f"{self.__name__} is called without {' and '.join(missing)}"
             raise wrong_type(text, "call it with its tensors", calling_span())
 
-    def _factors(self, args: Sequence[object]) -> Any:
+    def _factors(self, args: Sequence[object]) -> object:
         return self.block_factors(*args) if callable(self.block_factors) else self.block_factors
 
     def _threads(
-        self, arguments: dict[str, object], tensors: dict[str, object], config: Config
+        self, arguments: dict[str, object], tensors: Mapping[str, object], config: Config
     ) -> Any:
-        """The program; or a tensor that calls of ttnn gave, without one."""
-        of_ttnn = import_module("ttgraph.pykernel_calls")  # graphs are above this
+        """Return the program, or a tensor computed by ttnn's calls without a program."""
+        of_ttnn = import_module("ttgraph.pykernel_calls")  # graphs import this package
         calls = of_ttnn.Calls(tensors, config)
         token, streams = ARGUMENTS.set(tensors), STREAMS.set([])
         try:
@@ -221,7 +222,7 @@ class PykernelFunction:
         if config.flatbuffer is not None and not config.compile_only:
             self._write_flatbuffer(operands, config.flatbuffer)
 
-    def _launch(self, operation: Operation, tensors: list[object], driver: Driver) -> None:
+    def _launch(self, operation: Operation, tensors: Sequence[object], driver: Driver) -> None:
         folder = None if self.kernel_folder is None else Path(self.kernel_folder)
         if folder is None:
             operation(*tensors)
@@ -234,7 +235,7 @@ class PykernelFunction:
             write_folder(operation.compile(*tensors), folder)
 
     def _write_flatbuffer(self, operands: Sequence[Operand], file: str) -> None:
-        """One GenericOp: the function is called again, with tensors that are only described."""
+        """Write one GenericOp by calling the function again with tensor specs."""
         from ttl.driver.specs import TensorSpec
 
         compile_operation = import_module("ttgraph.flatbuffer").compile_operation  # above this
@@ -257,14 +258,14 @@ def pykernel_gen(
     kernel_source_dir: str | None = None,
     kernel_source_mode: str | None = None,
     use_tile_matmul: bool = True,
-) -> Callable[[Any], PykernelFunction]:
+) -> Callable[[Callable[..., object]], PykernelFunction]:
     """Make a function that returns a called Program a kernel on `grid` rows and columns of cores.
 
-    With `indexing_maps`, a lambda for each tensor, the blocks of one compute thread are moved by
-    them: its body runs for each of `block_factors` steps.
+    With `indexing_maps`, a lambda for each tensor, the program has one compute thread, whose blocks
+    the maps move: its body runs for each of `block_factors` steps.
 
     `kernel_source_mode="store"` writes the C++ of each call into `kernel_source_dir`; "load" runs
-    what is there, which may have been edited, on the host executor or a device.
+    the files there, which you may edit, on the host executor or a device.
     """
     span = calling_span()
     wrong: list[tuple[bool, Callable[..., Exception], str, str]] = [
@@ -287,7 +288,7 @@ def pykernel_gen(
         text = "tiled=False: blocks of rows are not implemented, math needs tiles"
         raise NotImplementedYet(diagnostic(text, "leave tiled out", span))
 
-    def decorate(function: Any) -> PykernelFunction:
+    def decorate(function: Callable[..., object]) -> PykernelFunction:
         folder = None
         if kernel_source_mode is not None:
             folder = f"{kernel_source_dir or '.pykernel_gen'}/{function.__name__}"

@@ -1,9 +1,8 @@
-"""Threads to the d2m dialect: the module of a call."""
+"""Build the d2m module of a call from its threads."""
 
 from __future__ import annotations
 
 import sys
-from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
@@ -39,7 +38,7 @@ from .threads import Thread
 
 
 def build_module(call: Call, program: Program, target: Target) -> ModuleOp:
-    """The initial IR: threads refer to streams by globals."""
+    """Build the initial IR, in which threads refer to streams by globals."""
     mistakes: list[Diagnostic] = []
     regions = [_region(call, thread, program, target, mistakes) for thread in call.program.threads]
     if mistakes:
@@ -93,21 +92,21 @@ def _region(
 
 
 def _show(thread: Thread, body: Block) -> None:
-    """What `verbose=True` asks for: the thread's operations, before any pass."""
+    """Print the thread's operations before any pass, for `verbose=True`."""
     print(f"thread `{thread.name}`:", file=sys.stderr)
     Printer(stream=sys.stderr).print_block(body)
     print(file=sys.stderr)
 
 
 def _unbuilt(body: Block) -> list[Diagnostic]:
-    """Numbers that are known at run time only, beside blocks."""
+    """Report run-time numbers beside blocks."""
     fills = [op for op in body.walk() if isinstance(op, ttl.FillOp) and op.value is None]
     broken = "a number that is calculated at run time as a block"
     return [not_yet(broken).at(span_of(op.location)) for op in fills]
 
 
-def _handles(call: Call, program: Program) -> list[Any]:
-    """Objects for the parameters, made from what the operation's body declared."""
+def _handles(call: Call, program: Program) -> list[CircularBuffer | Semaphore]:
+    """Make the objects for the parameters from the declarations of the operation's body."""
     buffers = [
         CircularBuffer(buffer, operand)
         for buffer, operand in zip(program.buffers, call.operands, strict=True)
@@ -116,7 +115,7 @@ def _handles(call: Call, program: Program) -> list[Any]:
 
 
 def _function(call: Call, regions: list[Region]) -> func.FuncOp:
-    """Tensors of the host in; to the device, the threads, and back."""
+    """Build the host function: move tensors to the device, run the threads, and move back."""
     block = Block(arg_types=[host_type(operand) for operand in call.operands])
     inputs = []
     for position, operand in enumerate(call.operands):
@@ -155,9 +154,9 @@ def _function(call: Call, regions: list[Region]) -> func.FuncOp:
 
 
 def _moves(call: Call) -> DictionaryAttr:
-    """The operands that are a core's shard: filled at the start, written at the end."""
+    """Mark the operands that are a core's shard: filled at the start, written at the end."""
     filled = [n for n in range(len(call.operands)) if call.is_prefilled(n)]
-    blocks = [1] * len(call.grid)  # of the output on each core, by dimension
+    blocks = [1] * len(call.grid)  # output blocks on each core, by dimension
     if call.iteration is not None:
         blocks = [call.iteration.factors[d or 0] for d in call.iteration.maps[-1]]
     return DictionaryAttr(

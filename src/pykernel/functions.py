@@ -1,8 +1,9 @@
-"""The functions that threads call."""
+"""The functions for threads."""
 
 from __future__ import annotations
 
 import math as python_math
+from collections.abc import Iterable
 from typing import Any
 
 from ttl.diagnostics import RuleBroken
@@ -17,7 +18,7 @@ from .objects import MemTx, StreamBlock, check_cores, check_remote, rectangle
 
 
 def core_index(dim: int) -> int:
-    """The coordinate of the core: dimension 0 is y, 1 is x."""
+    """Return the coordinate of the core: dimension 0 is y, 1 is x."""
     check_dim(dim)
     return engine("core_index()").node()[1 - dim]
 
@@ -30,8 +31,8 @@ def check_dim(dim: object) -> None:
 def dma(src: object, dst: object, core: object = None, mcast: object = None) -> MemTx:
     """Start a transfer between a stream and a block, two blocks, or a block and those of others.
 
-    With `core` and `mcast` the block goes to the same place on all cores of a rectangle: not to the
-    own core if `src` is `dst`.
+    With `core` and `mcast` the block goes to the same place on all cores of a rectangle, but not to
+    this core if `src` is `dst`.
     """
     running: Any = engine("dma()")
     running.require_data_movement("dma()")
@@ -68,28 +69,28 @@ maximum = math.max
 
 
 def sqrt(x: Any) -> Any:
-    """Of a block, or of a number."""
+    """Return the square root of a block or of a number."""
     return python_math.sqrt(x) if is_number(x) else math.sqrt(x)
 
 
-def fill(value: float, shape: Any) -> BlockExpression:
-    """A block of `shape` tiles that has one value everywhere."""
+def fill(value: float, shape: Iterable[int]) -> BlockExpression:
+    """Return a block of `shape` tiles filled with one value."""
     return math.fill(value, shape=tuple(shape))
 
 
 def rowmax(x: object, other: object = None) -> BlockExpression:
-    """The largest element of each row, one column of tiles; and no less than `other`."""
+    """Return the largest element of each row as one column of tiles, at least `other`."""
     largest = math.reduce_max(x, dims=[-1])
     return largest if other is None else math.max(largest, other)
 
 
 def rowsum(x: object) -> BlockExpression:
-    """The sum of each row, one column of tiles."""
+    """Return the sum of each row as one column of tiles."""
     return math.reduce_sum(x, dims=[-1])
 
 
 def bcast(x: object, like: object) -> BlockExpression:
-    """The first column of `x` in all columns of a block shaped as `like`."""
+    """Return the first column of `x` in all columns of a block with the shape of `like`."""
     return math.broadcast(x, dims=[-1], shape=shape_like(like))
 
 

@@ -1,18 +1,17 @@
-"""The affine form: `indexing_maps` say which blocks of the tensors each iteration works on.
+"""The affine form: `indexing_maps` select the blocks of the tensors for each iteration.
 
-The program then has one compute thread. Its body runs for every iteration, and the blocks of the
-inputs are moved for it. A parallel iterator goes over cores and over `block_factors` blocks of the
-output on each of them, a reduction over `block_factors` steps for each of these; its dimension of a
+The program then has one compute thread. Its body runs for every iteration, and kernels move the
+blocks of the inputs for it. A parallel iterator goes over cores and over `block_factors` output
+blocks on each of them, a reduction over `block_factors` steps for each of these; its dimension of a
 tensor is divided into as many blocks.
 """
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
 
 from ttl.diagnostics import Span
 from ttl.language.engine import engine
@@ -22,19 +21,19 @@ from .mistakes import refused, wrong_type, wrong_value
 from .objects import CircularBuffer
 
 PARALLEL, REDUCTION = "parallel", "reduction"
-Map = tuple[int | None, ...]  # for each dimension of a tensor its iterator; None is block 0
+Map = tuple[int | None, ...]  # the iterator of each dimension of a tensor; None is block 0
 
 
 @dataclass(frozen=True, slots=True)
 class Iteration:
-    """What the iterators do, and which of them name the block of each tensor, the output last."""
+    """The kinds of iterators, and those that select the block of each tensor, the output last."""
 
     iterators: tuple[str, ...]
     maps: tuple[Map, ...]
     factors: Shape = ()
 
     def grid_of(self, position: int, grid: Shape) -> Shape:
-        """The blocks that a tensor is divided into."""
+        """Return the number of blocks that a tensor is divided into, by dimension."""
         return tuple(1 if d is None else self._count(d, grid) for d in self.maps[position])
 
     def _count(self, iterator: int, grid: Shape) -> int:
@@ -44,7 +43,7 @@ class Iteration:
         return grid[self.maps[-1].index(iterator)] * factor
 
     def block(self, position: int, core: Shape, counters: Shape) -> Shape:
-        """The block of a tensor that an iteration works on."""
+        """Return the block of a tensor for an iteration."""
         return tuple(
             0 if d is None
             else counters[d] if self.iterators[d] == REDUCTION
@@ -53,7 +52,7 @@ class Iteration:
         )  # fmt: skip
 
     def outputs(self) -> list[list[Shape]]:
-        """For each block of a core's output the counters of its steps, in their order."""
+        """List the counters of the steps for each block of a core's output, in order."""
         reduced = [d for d, kind in enumerate(self.iterators) if kind == REDUCTION]
         order = [*(d for d in self.maps[-1] if d is not None), *reduced]
         steps = list(product(*(range(self.factors[d]) for d in reduced)))
@@ -63,8 +62,8 @@ class Iteration:
             found.append([tuple(each[d] for d in range(len(order))) for each in counters])
         return found
 
-    def with_factors(self, factors: Any, tensors: int, span: Span | None) -> Iteration:
-        """For a call; WrongValue if it does not fit the number of tensors."""
+    def with_factors(self, factors: object, tensors: int, span: Span | None) -> Iteration:
+        """Set the factors for a call; WrongValue if the maps do not match the tensors."""
         if tensors != len(self.maps):
             raise wrong_value(
                 f"{len(self.maps)} indexing_maps for {tensors} tensors",
@@ -72,8 +71,11 @@ class Iteration:
                 span,
             )
         factors = (1,) * len(self.iterators) if factors is None else factors
-        is_listed = isinstance(factors, (tuple, list)) and len(factors) == len(self.iterators)
-        if not is_listed or not all(type(factor) is int and factor > 0 for factor in factors):
+        if (
+            not isinstance(factors, (tuple, list))
+            or len(factors) != len(self.iterators)
+            or not all(type(factor) is int and factor > 0 for factor in factors)
+        ):
             raise wrong_value(
                 f"block_factors={factors!r} for {len(self.iterators)} iterators",
                 "write one positive integer for each: the steps of a reduction, blocks of a core "
@@ -89,7 +91,7 @@ class _Dim:
 
 
 def make_iteration(maps: object, iterators: object, span: Span | None) -> Iteration | None:
-    """From what @pykernel_gen was given; None for the explicit form."""
+    """Make the iteration from the arguments of @pykernel_gen; None in explicit form."""
     if not maps:
         return None
     if not isinstance(maps, (tuple, list)) or not all(callable(each) for each in maps):
@@ -127,7 +129,7 @@ def make_iteration(maps: object, iterators: object, span: Span | None) -> Iterat
 def _map(given: Callable[..., object], count: int, span: Span | None) -> Map:
     try:
         results = given(*(_Dim(number) for number in range(count)))
-    except Exception:  # of the user's: arithmetic, attributes, whatever a map may not have
+    except Exception:  # from the user's map, such as arithmetic or attributes
         results = None
     items = results if isinstance(results, (tuple, list)) else ()
     known = [isinstance(each, _Dim) or (type(each) is int and each == 0) for each in items]
@@ -142,13 +144,13 @@ def _map(given: Callable[..., object], count: int, span: Span | None) -> Map:
 
 # Running ------------------------------------------------------------------------------------------
 
-# The counters of the iteration that a kernel is in, by its engine.
+# The counters of a kernel's current iteration, by its engine.
 _COUNTERS: dict[int, Shape] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Iterations:
-    """What the body of the compute thread is run for; each block of the output is pushed."""
+    """The iterations of the compute thread's body; each block of the output is pushed."""
 
     iteration: Iteration
     output: CircularBuffer
@@ -167,7 +169,7 @@ class Iterations:
 
 @dataclass(frozen=True, slots=True)
 class Mover:
-    """Fills the buffers of the inputs, block by block; empties that of the output."""
+    """Fills the buffers of the inputs block by block, and empties the output's."""
 
     iteration: Iteration
     buffers: tuple[CircularBuffer, ...]
@@ -186,7 +188,7 @@ class Mover:
 
 
 def iter_index(dim: int) -> int:
-    """The counter of an iterator of `indexing_maps`: the step that the body is run for."""
+    """Return the counter of an iterator of `indexing_maps` in this step of the body."""
     counters = _COUNTERS.get(id(engine("iter_index()")), ())
     check_counter(len(counters), dim)
     step: int = counters[dim]
@@ -207,8 +209,8 @@ def check_counter(count: int, dim: object) -> None:
 # Maps by name -------------------------------------------------------------------------------------
 
 
-def eltwise_fused_template(args: Any) -> dict[str, Any]:
-    """Of as many tensors, the output among them, whose blocks belong together one by one."""
+def eltwise_fused_template(args: Sized | int) -> dict[str, object]:
+    """Return maps for this many tensors, including the output, with matching blocks."""
     count = args if isinstance(args, int) else len(args)
     return {
         "indexing_maps": [lambda m, n: (m, n)] * count,
@@ -216,8 +218,8 @@ def eltwise_fused_template(args: Any) -> dict[str, Any]:
     }
 
 
-def matmul_fused_template(args: Any) -> dict[str, Any]:
-    """A product of the first two of as many tensors; the others are shaped as it."""
+def matmul_fused_template(args: Sized | int) -> dict[str, object]:
+    """Return maps for a product of the first two tensors; the others have its shape."""
     count = args if isinstance(args, int) else len(args)
     result = [lambda m, n, k: (m, n)] * (count - 2)
     return {

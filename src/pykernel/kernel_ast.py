@@ -1,4 +1,4 @@
-"""The older home of the pykernel DSL: its names, and `Tensor` for the parameters of threads."""
+"""The older home of the pykernel DSL: its names, and `Tensor` for parameters of threads."""
 
 from typing import Any as Tensor
 

@@ -1,4 +1,4 @@
-"""The cores and the L1 that a call needs: what passes will find, checked before anything runs."""
+"""Check the cores and the L1 that a call needs before anything runs."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from ttl.target.system_desc import NotASystemDesc, read_system_desc, target_from
 
 from .program import STREAM_BLOCKS, Call, parameter_span
 
-Need = tuple[int, str, int]  # the position of the operand, what it is, bytes
+Need = tuple[int, str, int]  # the operand's position, its description, bytes
 
 
 def check_memory(call: Call, config: Config) -> None:
-    """Every core holds its part of the tensors in L1, and the buffers of streams beside it."""
+    """Check that each core's tensor parts and stream buffers fit in its L1."""
     if config.target not in CHOICES:
-        return  # the driver says it
+        return  # the driver reports it
     target = target_from_text(call.system_desc) if call.system_desc else load(config.target)
     needs = _needs(call)
     _check_cores(call, target)
@@ -46,7 +46,7 @@ def check_memory(call: Call, config: Config) -> None:
 
 
 def described_system(config: Config) -> str:
-    """The text of the system descriptor in the file of SYSTEM_DESC_PATH; empty without one."""
+    """Return the system descriptor in the file of SYSTEM_DESC_PATH as text; "" without one."""
     path = config.system_desc_path
     if not path:
         return ""
@@ -64,7 +64,7 @@ def described_system(config: Config) -> str:
 
 
 def _check_cores(call: Call, target: Target) -> None:
-    """Without a description the simulator has as many as a program wants."""
+    """Check the grid. Without a description the simulator has any number of cores."""
     (rows, columns), (most_columns, most_rows) = call.grid, target.grid
     if call.system_desc and (rows > most_rows or columns > most_columns):
         message = f"a grid of {rows}x{columns} cores; the device has {most_rows}x{most_columns}"

@@ -19,21 +19,21 @@ from ttl.diagnostics.diagnostic import Code
 
 
 class WrongType(UsageError, TypeError):
-    """Something of another type than is needed."""
+    """A value has the wrong type."""
 
 
 class NotImplementedYet(UsageError, NotImplementedError):
-    """An argument that has a name and no meaning yet."""
+    """An argument that is accepted by name but not implemented yet."""
 
 
 class WrongShape(CompileError, KernelFault, ValueError):
-    """Blocks that do not fit together, or an index beyond them: found compiling or running."""
+    """Blocks that do not fit together, or an index beyond them, found compiling or running."""
 
 
 SHAPES = (codes.SHAPE_MISMATCH, codes.MATMUL_SHAPES, codes.SLICE_OUT_OF_RANGE)
 
 
-# What helps of the language say, in the words of this DSL.
+# Translate the language's helps into the words of this DSL.
 WORDS = {
     "@ttl.datamovement() kernel": "@datamovement() thread",
     "@ttl.compute() kernel": "@compute() thread",
@@ -48,7 +48,7 @@ WORDS = {
 
 
 def in_words_of_pykernel(error: TTLError) -> TTLError:
-    """Mistakes in shapes are ValueErrors as well."""
+    """Translate an error's helps; mistakes in shapes become ValueErrors too."""
     found = [replace(each, helps=tuple(map(_help, each.helps))) for each in error.diagnostics]
     is_shape = bool(found) and found[0].code in SHAPES
     return WrongShape(*found) if is_shape else type(error)(*found)
@@ -77,5 +77,5 @@ def diagnostic(
 
 
 def refused(message: str, help_text: str, code: Code = codes.WRONG_ARGUMENT) -> RuleBroken:
-    """In a thread: whoever runs or compiles it knows the place."""
+    """Refuse something in a thread; the code that runs or compiles it adds the place."""
     return code.broken(message, help_text)

@@ -1,7 +1,7 @@
-"""What a thread works with: circular buffers, streams, semaphores, transfers.
+"""Objects for threads: circular buffers, streams, semaphores, transfers.
 
-They stand for the language's dataflow buffers, tensors, semaphores and transfers, and ask the same
-engine. A block is released at the end of the body it was acquired in, which `Scope` does.
+They wrap the language's dataflow buffers, tensors, semaphores and transfers, and ask the same
+engine. `Scope` releases a block at the end of the body that acquired it.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from ttl.language.described import Described
 from ttl.language.engine import Engine, engine
 from ttl.language.transfer import Transfer as MemTx
 from ttl.semantics.block_protocol import State
+from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import Shape
 
 from .mistakes import NotImplementedYet, diagnostic, refused, wrong_type
@@ -54,13 +55,13 @@ class Stream(Described):
         self.name = name
         self.argument, self.span = tensor, span
         STREAMS.get().append(self)
-        self.operand: Any = None  # known when the program is called
+        self.operand: Operand  # set when the program is called
 
     @property
-    def key_parts(self) -> tuple[Any, ...]:
+    def key_parts(self) -> tuple[object, ...]:
         return self.name, self.operand.grid, self.operand.layout.logical_shape
 
-    def __getitem__(self, index: Any) -> StreamBlock:
+    def __getitem__(self, index: object) -> StreamBlock:
         return StreamBlock(self, checked_index(self, index))
 
 
@@ -69,18 +70,18 @@ class StreamBlock:
 
     __slots__ = ("index", "stream")
 
-    def __init__(self, stream: Stream, index: tuple[Any, ...]):
+    def __init__(self, stream: Stream, index: tuple[object, ...]):
         self.stream = stream
         self.index = index
 
-    def part(self, running: Engine) -> Any:
-        """Its slice of the tensor."""
+    def part(self, running: Engine) -> TensorSlice:
+        """Return the block's slice of the tensor."""
         operand = self.stream.operand
         return running.slice(operand.tensor, operand.part(self.index))
 
 
-def checked_index(stream: Stream, index: Any) -> tuple[Any, ...]:
-    """A grid coordinate, each part of it in range as far as it is known."""
+def checked_index(stream: Stream, index: object) -> tuple[object, ...]:
+    """Check a grid coordinate, each part as far as it is known."""
     items = index if isinstance(index, tuple) else (index,)
     if len(items) != len(stream.operand.grid):
         raise refused(
@@ -110,9 +111,9 @@ def out_of_range(stream: Stream, dim: int, index: int) -> RuleBroken:
     )
 
 
-# The tensors of the function decorated with @pykernel_gen that is running, by name.
-ARGUMENTS: ContextVar[Mapping[str, Any]] = ContextVar("pykernel_arguments", default={})  # noqa: B039
-# The streams that it has made.
+# The tensors of the running function decorated with @pykernel_gen, by name.
+ARGUMENTS: ContextVar[Mapping[str, object]] = ContextVar("pykernel_arguments", default={})  # noqa: B039
+# The streams made by that function.
 STREAMS: ContextVar[list[Stream]] = ContextVar("pykernel_streams", default=[])  # noqa: B039
 
 
@@ -130,11 +131,11 @@ class CircularBuffer(Described):
 
     def __init__(self, buffer: DataflowBuffer, operand: Operand):
         self.buffer, self.operand = buffer, operand
-        # The output: one block that is the core's shard, reserved once and held to the end.
+        # Is it the output, with one block that is the core's shard, held from reserve to the end?
         self.is_aliased = False
-        # Or taken by another thread: then each block is pushed when it is published.
+        # Does another thread take the output's blocks? Then each is pushed when it is published.
         self.is_taken = False
-        # And written by that thread: dma(block, stream[y, x]).
+        # Does that thread write them by dma(block, stream[y, x])?
         self.is_streamed = False
         self.stays: dict[int, TensorBlock] = {}  # by the running kernel
 
@@ -143,12 +144,12 @@ class CircularBuffer(Described):
         return self.buffer.name
 
     @property
-    def key_parts(self) -> tuple[Any, ...]:
-        """What compiled kernels depend on: see driver/signature.py."""
+    def key_parts(self) -> tuple[object, ...]:
+        """Return the dependencies of compiled kernels: see driver/signature.py."""
         return self.buffer, self.is_aliased, self.is_taken, self.is_streamed
 
-    def pop(self, scope: Any = None) -> TensorBlock:  # given by rule SCOPE of bodies.py
-        """The next block to read; after reserve() in the same thread: its data are ready."""
+    def pop(self, scope: Scope) -> TensorBlock:  # rule SCOPE of bodies.py passes it
+        """Return the next block to read; after reserve() in the same thread, its data are ready."""
         running = engine("CircularBuffer.pop()")
         held = self.stays.get(id(running))
         if held is not None:
@@ -162,8 +163,8 @@ class CircularBuffer(Described):
         scope.hold(block, (lambda: self._write(running, block)) if is_written else block.pop)
         return block
 
-    def reserve(self, scope: Any = None) -> TensorBlock:
-        """Space for one block to write."""
+    def reserve(self, scope: Scope) -> TensorBlock:
+        """Return space for one block to write."""
         running = engine("CircularBuffer.reserve()")
         held = self.stays.get(id(running))
         if held is not None:
@@ -178,13 +179,13 @@ class CircularBuffer(Described):
         return block
 
     def _push(self, running: Engine) -> None:
-        """Once for each block."""
+        """Push the held block, at most once."""
         held = self.stays.pop(id(running), None)
         if held is not None:
             held.push()
 
     def push_shard(self) -> None:
-        """The thread that writes the output has ended."""
+        """Push the output's shard, because the thread that writes it has ended."""
         held = self.stays.pop(id(engine("push_shard()")), None)
         if held is None:
             raise codes.BLOCK_STATE.broken(
@@ -196,34 +197,34 @@ class CircularBuffer(Described):
         held.push()
 
     def fill(self, index: Shape | None = None) -> None:
-        """The next block is the part of the tensor at `index`, or the core's own: its shard."""
+        """Fill the next block with the tensor's part at `index`, or with the core's shard."""
         running = engine("fill()")
         block = running.reserve(self.buffer)
         running.copy(self._part(running, index), block).wait()
         block.push()
 
     def empty(self, index: Shape | None = None) -> None:
-        """The next block goes to the part of the tensor at `index`, or the core's own."""
+        """Write the next block to the tensor's part at `index`, or to the core's shard."""
         running = engine("empty()")
         self._write(running, running.wait(self.buffer), index)
 
-    def _write(self, running: Engine, block: Any, index: Shape | None = None) -> None:
+    def _write(self, running: Engine, block: TensorBlock, index: Shape | None = None) -> None:
         running.copy(block, self._part(running, index)).wait()
         block.pop()
 
-    def _part(self, running: Engine, index: Shape | None) -> Any:
+    def _part(self, running: Engine, index: Shape | None) -> TensorSlice:
         place = running.node()[::-1] if index is None else index
         return running.slice(self.operand.tensor, self.operand.part(place))
 
 
 def _publish(block: Any) -> None:
-    """What was stored is consumed: the block may be stored to again."""
+    """Mark stored data as consumed, so that the block may be stored to again."""
     if block.state is State.MUST_READ:
         block.state = State.READ_WRITE
 
 
 class Scope:
-    """The body of a thread, of a loop or of a branch: its blocks are released at its end."""
+    """The body of a thread, a loop or a branch, which releases its blocks at its end."""
 
     __slots__ = ("held",)
 
@@ -239,19 +240,19 @@ class Scope:
             place = block.place
             try:
                 release()
-            except RuleBroken as broken:  # shown where the block was acquired
+            except RuleBroken as broken:  # report it at the acquire
                 raise broken.with_place(broken.place or place) from None
 
     def hold(self, block: TensorBlock, release: Callable[[], object]) -> None:
         self.held.append((block, release))
 
-    def store(self, block: Any, value: Any) -> None:
-        """A matrix product is made where it is stored, on top of what is there."""
+    def store(self, block: Any, value: object) -> None:
+        """Store a value; accumulate a matrix product onto the block's contents."""
         if getattr(value, "is_product", False):
             engine("store()").accumulate(block, value)
             return
         if isinstance(block, TensorBlock):
-            _publish(block)  # what was stored before is replaced
+            _publish(block)  # the new value replaces the old one
         block.store(value)
 
 
@@ -267,11 +268,11 @@ class Semaphore(Described):
         self.semaphore = semaphore
 
     @property
-    def key_parts(self) -> tuple[Any, ...]:
+    def key_parts(self) -> tuple[object, ...]:
         return self.semaphore.index, self.semaphore.name
 
-    def set(self, value: int, core: Any = None, mcast: Any = None) -> None:
-        """Here, or on all cores of a rectangle that starts at `core` and here as well."""
+    def set(self, value: int, core: object = None, mcast: object = None) -> None:
+        """Set the value here and, with `core`, on all cores of a rectangle."""
         check_set(core, mcast)
         running = engine("Semaphore.set()")
         running.semaphore_set(self.semaphore, (running.node(),), value, "Semaphore.set()")
@@ -288,7 +289,7 @@ class Semaphore(Described):
         running.semaphore_inc(self.semaphore, node, value)
 
     def wait(self, value: int, reset: int | None = None) -> None:
-        """Until the value here is `value`; then it is set to `reset`."""
+        """Wait until the value here is `value`; then set it to `reset`."""
         running = engine("Semaphore.wait()")
         running.require_data_movement("Semaphore.wait()")
         running.semaphore_wait(self.semaphore, value, at_least=False)
@@ -296,7 +297,7 @@ class Semaphore(Described):
             running.semaphore_set(self.semaphore, (running.node(),), reset, "Semaphore.wait()")
 
 
-# What dma() and semaphores may be given -----------------------------------------------------------
+# Arguments of dma() and semaphores ----------------------------------------------------------------
 
 
 def check_set(core: object, mcast: object) -> None:
@@ -342,14 +343,14 @@ def check_remote(from_stream: bool, to_stream: bool, core: object) -> None:
         )
 
 
-def pair(value: Any, what: str) -> tuple[Any, Any]:
+def pair(value: object, what: str) -> tuple[Any, Any]:
     if not isinstance(value, (tuple, list)) or len(value) != 2:
         raise refused(f"{what} is {value!r}", f"write {what}=(y, x)")
     return value[0], value[1]
 
 
 def rectangle(core: object, mcast: object, grid: Sequence[int]) -> tuple[Shape, ...]:
-    """The nodes (x, y) of `mcast` rows and columns from `core` on."""
+    """Return the nodes (x, y) of `mcast` rows and columns starting at `core`."""
     y, x = pair(core, "core")
     rows, columns = pair(mcast, "mcast")
     if rows < 1 or columns < 1 or y < 0 or x < 0 or x + columns > grid[0] or y + rows > grid[1]:

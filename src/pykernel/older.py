@@ -18,18 +18,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from ttl.source import tree
 from ttl.source.bindings import Binding, Place, Variable
 from ttl.source.making import around, assigned, called, method_call
-from ttl.source.walking import Changer, walk
+from ttl.source.walking import Changer, Nodes, walk
 
 OWN = ".own_"  # before a parameter: the stream of its tensor
 
 
 def in_todays_spelling(thread: tree.Function, tensors: set[str]) -> tree.Function:
-    """`tensors`: the parameters that are annotated `Tensor`."""
+    """Rewrite an older thread; `tensors` are the parameters annotated `Tensor`."""
     waits = (n.owner for n in walk(thread) if isinstance(n, tree.Attribute) and n.name == "wait")
     waited: set[Binding] = {owner.binding for owner in waits if isinstance(owner, tree.Name)}
     variables = {each.variable for each in thread.parameters if each.variable.name in tensors}
@@ -41,7 +40,7 @@ class _Rewriting(Changer):
     def __init__(self, variables: set[Variable], waited: set[Binding]):
         self.variables, self.waited = variables, waited
 
-    def sequence(self, nodes: tuple[Any, ...]) -> tuple[Any, ...]:
+    def sequence(self, nodes: Nodes) -> Nodes:
         is_body = bool(nodes) and isinstance(nodes[0], tree.Statement)
         return self._statements(nodes) if is_body else super().sequence(nodes)
 
@@ -53,7 +52,7 @@ class _Rewriting(Changer):
         return begun + tuple(made for each in body for made in self._statement(each))
 
     def _suspended(self, node: tree.Statement, kind: str) -> list[Variable]:
-        """The buffers of `await x` or `yield x, y`."""
+        """Return the buffers of `await x` or `yield x, y`."""
         value = node.value if isinstance(node, tree.Evaluate) else None
         given = value.value if isinstance(value, tree.Suspend) and value.kind == kind else None
         parts = given.items if isinstance(given, tree.Sequence) else [given]
@@ -99,7 +98,7 @@ class _Rewriting(Changer):
                 if source is not None:
                     yield _fill(source, node.place)
 
-    def change(self, node: tree.Node) -> Any:
+    def change(self, node: tree.Node) -> tree.Node:
         variable = self._buffer(node) if isinstance(node, tree.Name) else None
         return node if variable is None else _block(variable, node.place)
 
@@ -124,7 +123,7 @@ def _acquire(buffer: Variable, method: str, place: Place) -> tree.Statement:
 
 
 def _fill(buffer: Variable, place: Place) -> tree.Statement:
-    """`dma(stream[core_index(0), core_index(1)], block).wait()`"""
+    """Make `dma(stream[core_index(0), core_index(1)], block).wait()`."""
     core = (called(around("core_index", place), tree.Constant(place, dim)) for dim in range(2))
     index = tree.Sequence(place, "tuple", tuple(core))
     source = tree.Item(place, around(OWN + buffer.name, place), index)
@@ -132,13 +131,13 @@ def _fill(buffer: Variable, place: Place) -> tree.Statement:
     return tree.Evaluate(place, method_call(transfer, "wait", place))
 
 
-def function_name(node: Any) -> str:
-    """The last part of what a call calls."""
+def function_name(node: tree.Node | None) -> str:
+    """Return the last part of a called function's path."""
     function = node.function if isinstance(node, tree.Call) else None
     if isinstance(function, tree.Attribute):
         return function.name
     return function.binding.name if isinstance(function, tree.Name) else ""
 
 
-def _keyword(call: Any, name: str) -> bool:
-    return any(each.name == name for each in call.keywords)
+def _keyword(call: tree.Node, name: str) -> bool:
+    return isinstance(call, tree.Call) and any(each.name == name for each in call.keywords)

@@ -1,10 +1,10 @@
-"""Tensors of a call on their way to the device and back: collapsed, padded, in tiles."""
+"""Tensors of a call for the device and back: collapsed, padded, in tiles."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import ml_dtypes
 import numpy as np
@@ -12,8 +12,9 @@ import numpy as np
 from ttl import ttnn
 from ttl.diagnostics import codes
 from ttl.diagnostics.frames import calling_span
-from ttl.semantics.dtypes import DType, bfloat16, dtype_of, float16, float32
+from ttl.semantics.dtypes import Array, DType, bfloat16, dtype_of, float16, float32
 from ttl.semantics.metal_layout import MetalLayout
+from ttl.semantics.tensor_like import TensorLike
 from ttl.semantics.types import Shape
 
 from .mistakes import wrong_type, wrong_value
@@ -23,11 +24,11 @@ ELEMENTS: dict[str, DType] = {"float32": float32, "float16": float16, "bfloat16"
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A tensor of the program on its way to the device."""
+    """A tensor of the program, prepared for the device."""
 
     name: str
-    argument: object  # as the user gave it
-    tensor: Any  # of ttnn, collapsed and padded
+    argument: object  # from the user
+    tensor: ttnn.Tensor  # collapsed and padded
     layout: MetalLayout
     grid: Shape  # the parts it is divided into
 
@@ -44,12 +45,12 @@ class Operand:
         return self.layout.device_shape(self.grid)
 
     def part(self, index: Sequence[Any]) -> tuple[slice, ...]:
-        """The tiles of the part at a coordinate of the grid."""
+        """Return the tiles of the part at a coordinate of the grid."""
         pairs = zip(index, self.block_shape, strict=True)
         return tuple(slice(i * size, (i + 1) * size) for i, size in pairs)
 
 
-def is_tensor(value: Any) -> bool:
+def is_tensor(value: object) -> TypeGuard[TensorLike]:
     return hasattr(value, "shape") and hasattr(value, "dtype")
 
 
@@ -62,7 +63,7 @@ def make_operands(
 ) -> tuple[Operand, ...]:
     found, free = [], dict(names)
     for position, value in enumerate(given):
-        # That of the parameter; a tensor may be given twice.
+        # Use the parameter's name; a tensor may be passed twice.
         known = (name for name, tensor in free.items() if tensor is value)
         name = next(known, f"argument_{position}")
         free.pop(name, None)
@@ -70,7 +71,7 @@ def make_operands(
     return tuple(found)
 
 
-def _operand(value: Any, name: str, grid: Shape, memory_space: str, call: str) -> Operand:
+def _operand(value: object, name: str, grid: Shape, memory_space: str, call: str) -> Operand:
     if not is_tensor(value):
         raise wrong_type(
             f"argument `{name}` of {call} is a {type(value).__name__}",
@@ -82,7 +83,7 @@ def _operand(value: Any, name: str, grid: Shape, memory_space: str, call: str) -
     return Operand(name, value, to_layout(value, name, layout), layout, grid)
 
 
-def checked_dtype(value: Any, name: str) -> DType:
+def checked_dtype(value: TensorLike, name: str) -> DType:
     text = str(value.dtype).rpartition(".")[2].lower()
     if text not in ELEMENTS:
         raise wrong_type(
@@ -93,8 +94,8 @@ def checked_dtype(value: Any, name: str) -> DType:
     return ELEMENTS[text]
 
 
-def to_layout(value: Any, name: str, layout: MetalLayout) -> Any:
-    """The tensor as the device has it."""
+def to_layout(value: TensorLike, name: str, layout: MetalLayout) -> ttnn.Tensor:
+    """Convert a tensor to its layout on the device."""
     dtype = checked_dtype(value, name)
     if isinstance(value, ttnn.Tensor):
         if tuple(value.shape) != layout.collapsed_shape or value.layout is not ttnn.TILE_LAYOUT:
@@ -113,18 +114,19 @@ def to_layout(value: Any, name: str, layout: MetalLayout) -> Any:
     )
 
 
-def array_of(value: Any) -> Any:
-    """A numpy array of the elements; torch has no view of bfloat16 for numpy."""
+def array_of(value: object) -> Array:
+    """Return the elements as a numpy array; torch cannot convert bfloat16 itself."""
     if isinstance(value, ttnn.Tensor):
         return ttnn.to_numpy(value)
     if not hasattr(value, "detach"):
         return np.asarray(value)
-    values = value.detach()
-    return values.float().numpy() if str(values.dtype) == "torch.bfloat16" else values.numpy()
+    values: Any = value.detach()
+    values = values.float() if str(values.dtype) == "torch.bfloat16" else values
+    return np.asarray(values.numpy())
 
 
 def copy_back(output: Operand) -> None:
-    """What the device has written, into the user's tensor."""
+    """Copy the device's output into the user's tensor."""
     if output.tensor is output.argument:
         return
     values = output.layout.restore(ttnn.to_numpy(output.tensor))
@@ -136,10 +138,10 @@ def copy_back(output: Operand) -> None:
         raise wrong_value(text, help_text, calling_span()) from None
 
 
-def write_array(argument: Any, values: Any) -> None:
+def write_array(argument: Any, values: Array) -> None:
     if isinstance(argument, ttnn.Tensor):
-        how: dict[str, Any] = dict(dtype=argument.dtype, layout=argument.layout)
-        ttnn.copy_host_to_device_tensor(ttnn.from_numpy(values, **how), argument)
+        given = ttnn.from_numpy(values, dtype=argument.dtype, layout=argument.layout)
+        ttnn.copy_host_to_device_tensor(given, argument)
         return
     if not hasattr(argument, "detach"):
         argument[...] = values

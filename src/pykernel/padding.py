@@ -1,8 +1,9 @@
-"""Reductions over the padding of tensors whose columns do not fill their tiles."""
+"""Warn about reductions over the padding of tensors whose columns do not fill their tiles."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from ttl.diagnostics import Diagnostic, codes
 from ttl.semantics.types import TILE_SIZE
@@ -16,8 +17,8 @@ from .threads import Thread
 
 
 def padding_warnings(call: Call) -> list[Diagnostic]:
-    """A block as it was loaded has zeros there, which a sum does not mind; a maximum does, and so
-    does a sum of what was computed of them.
+    """Warn about reductions over padding. Loaded blocks have zeros there, which do not change a
+    sum; they change a maximum, and computed values change a sum too.
     """
     ragged = [
         operand.name
@@ -33,7 +34,7 @@ def padding_warnings(call: Call) -> list[Diagnostic]:
 def _reductions(thread: Thread, tensor: str) -> Iterator[Diagnostic]:
     calls = (node for node in thread.nodes if isinstance(node, tree.Call) and node.arguments)
     for node in calls:
-        which = value_around(node.function, thread.function)
+        which: Any = value_around(node.function, thread.function)
         values = thread.values_of(node.arguments[0])
         is_loaded = any(isinstance(each, tree.Call) and each.method == "pop" for each in values)
         if is_one_of(which, REDUCING) and not (which is rowsum and is_loaded):

@@ -1,7 +1,7 @@
-"""Stores of which only the running kernel knows whether their value is a product.
+"""Stores whose value may or may not be a product when the kernel runs.
 
-`store(a @ b)` adds, any other replaces, and a kernel is compiled for the one or the other. A value
-that a branch or a loop carries may be a product on one path only.
+`store(a @ b)` adds, any other replaces, and a kernel is compiled for one of these. A branch or a
+loop may carry a product on one path only.
 """
 
 from __future__ import annotations
@@ -35,21 +35,21 @@ def undecided_stores(body: Block) -> list[Diagnostic]:
 
 
 def _carried_on(value: SSAValue) -> Iterator[SSAValue]:
-    """What else a branch or a loop makes of the value."""
+    """Yield the results and arguments that a branch or a loop makes of the value."""
     for use in value.uses:
         op, parent = use.operation, use.operation.parent_op()
         if isinstance(op, scf.YieldOp) and isinstance(parent, (scf.IfOp, scf.ForOp)):
             yield parent.results[use.index]
             if isinstance(parent, scf.ForOp):
                 yield parent.body.block.args[1 + use.index]
-        elif isinstance(op, scf.ForOp):  # its first operands are the bounds and the step
+        elif isinstance(op, scf.ForOp):  # the bounds and the step come first
             yield op.body.block.args[use.index - 2]
             if not _runs(op):
                 yield op.results[use.index - 3]
 
 
 def _runs(loop: scf.ForOp) -> bool:
-    """At least once, for all that is known."""
+    """Is it known to run at least once?"""
     bounds = [each.owner for each in (loop.lb, loop.ub)]
     known = [
         owner.value.value.data

@@ -1,11 +1,11 @@
-"""A pykernel program as an operation of the language: buffers, semaphores and kernels of a call."""
+"""A pykernel program as an operation of the language: a call's buffers, semaphores and kernels."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import Span, codes
 from ttl.diagnostics.frames import calling_span
@@ -24,7 +24,11 @@ from .operands import Operand
 from .running import MethodCall, Moves, calling, one_after_the_other, running
 from .threads import Thread, bound_thread, check_threads
 
-STREAM_BLOCKS = 2  # a stream is filled while its last block is used
+if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+    from xdsl.passes import ModulePass
+
+STREAM_BLOCKS = 2  # one is filled while the other is used
 SHARD_BLOCKS = 1
 MOVER = ".mover"
 
@@ -44,7 +48,7 @@ class Program:
         if not threads:
             raise wrong_type("Program() without threads", "give it at least one", self.span)
         check_threads(threads)
-        # Data movement first: the first of it reads.
+        # Put data movement first: its first thread reads.
         self.threads = tuple(sorted(threads, key=lambda thread: thread.is_compute))
 
     def __call__(self, *args: object, **kwargs: object) -> BoundProgram:
@@ -68,15 +72,15 @@ class Program:
 
 @dataclass(frozen=True, slots=True)
 class BoundProgram:
-    """The threads and the tensors they were called with, as the user has them."""
+    """The threads and the user's tensors that they were called with."""
 
     threads: tuple[Thread, ...]
-    tensors: tuple[Any, ...]
-    made_streams: tuple[Stream, ...] = ()  # also those that no thread captures
+    tensors: tuple[object, ...]
+    made_streams: tuple[Stream, ...] = ()  # including streams that no thread captures
 
     @property
     def streams(self) -> list[Stream]:
-        """Those that threads capture, each once."""
+        """List the streams that threads capture, each once."""
         found: list[Stream] = []
         for thread in self.threads:
             for value in thread.captures().values():
@@ -95,7 +99,7 @@ class Call:
     grid: Shape  # rows, columns
     use_tile_matmul: bool = True
     iteration: Iteration | None = None  # in affine form
-    system_desc: str = ""  # of the device, if one is described: see memory.py
+    system_desc: str = ""  # of a described device: see memory.py
 
     @property
     def output(self) -> Operand:
@@ -103,7 +107,7 @@ class Call:
 
     @property
     def names(self) -> list[str]:
-        """The names that the threads have for the operands; those of the first count."""
+        """Return the first thread's names of the operands."""
         return self.program.threads[0].buffers
 
     def is_streamed(self, position: int) -> bool:
@@ -112,12 +116,12 @@ class Call:
         argument = self.operands[position].argument
         if not any(stream.argument is argument for stream in self.program.streams):
             return False
-        # A tensor that is given twice may be streamed once: then its buffer is the one filled.
+        # If a tensor is passed twice but streamed once, a thread fills its streamed buffer.
         same = [n for n, each in enumerate(self.operands) if each.argument is argument]
         return position in ([n for n in same if self.callers("reserve", n)] or same)
 
     def bind_streams(self) -> None:
-        """WrongValue if the program cannot do without one, or a stream is not of it."""
+        """Connect streams with operands; WrongValue if one is unknown or not needed."""
         read = self.program.streams
         for stream in read:
             operand = next((o for o in self.operands if o.argument is stream.argument), None)
@@ -128,7 +132,7 @@ class Call:
                     calling_span(),
                 )
             stream.operand = operand
-        # A stream says that a thread fills its buffer: no shard is put there instead.
+        # A stream promises that a thread fills its buffer, so no shard is put there.
         filled = [each.argument for n, each in enumerate(self.operands) if self.is_prefilled(n)]
         for stream in self.program.made_streams:
             if stream not in read and any(stream.argument is each for each in filled):
@@ -139,14 +143,14 @@ class Call:
                     stream.span,
                 )
 
-    # Who does what to which buffer ----------------------------------------------------------------
+    # Buffer uses ----------------------------------------------------------------------------------
 
     def callers(self, method: str, position: int = -1) -> list[Thread]:
-        """The threads that call a method of a buffer: the output's, if none is named."""
+        """Return the threads that call a method of a buffer, by default of the output's."""
         return [t for t in self.program.threads if method in t.calls_on(t.buffers[position])]
 
     def is_prefilled(self, position: int) -> bool:
-        """An input that nobody fills and that is not streamed: it is the core's shard."""
+        """Is it an input without stream that no thread fills, so it holds the core's shard?"""
         is_read = position < len(self.operands) - 1 and bool(self.callers("pop", position))
         return is_read and not self.callers("reserve", position) and not self.is_streamed(position)
 
@@ -156,22 +160,22 @@ class Call:
 
     @property
     def takers(self) -> list[Thread]:
-        """Threads that take the output's blocks from another."""
+        """Return the threads that take the output's blocks from another thread."""
         return [thread for thread in self.callers("pop") if thread not in self.writers]
 
     @property
     def is_output_streamed(self) -> bool:
-        """A thread writes its blocks where it wants them: dma(block, stream[y, x])."""
+        """Does a thread write the output itself, with dma(block, stream[y, x])?"""
         return self.iteration is None and self.is_streamed(len(self.operands) - 1)
 
     @property
     def is_written_back(self) -> bool:
-        """By a kernel that does so at its end; who takes the blocks does it for each."""
+        """Does a kernel write the output at its end? Threads that take blocks do it for each."""
         return bool(self.writers) and not self.takers
 
     @property
     def movers(self) -> list[tuple[Thread, ...]]:
-        """The data movement kernels: a core has two, so the second does what further ones do."""
+        """Group data movement threads: a core has two kernels, so the second takes the rest."""
         threads = tuple(thread for thread in self.program.threads if not thread.is_compute)
         return [group for group in (threads[:1], threads[1:]) if group]
 
@@ -180,7 +184,7 @@ class Call:
         return [*self.movers, *((each,) for each in self.program.threads if each.is_compute)]
 
     def moves(self, thread: Thread) -> Moves:
-        """What the thread does for the buffers that are a core's part of a tensor."""
+        """Return the thread's moves for the buffers that are a core's part of a tensor."""
         fills = any(thread is each[0] for each in self.movers[:1])
         pushes = thread in self.writers and self.is_written_back and self.iteration is None
         empties = self.is_written_back and any(thread is each[-1] for each in self.movers[1:])
@@ -196,14 +200,14 @@ class Call:
 
     @property
     def extra(self) -> Moves:
-        """What a further data movement kernel does, if there is room for one."""
+        """Return the moves of a further data movement kernel, if there is room for one."""
         thread = self.program.threads[-1]
         has_room = self.is_written_back and len(self.movers) < 2
         fills = () if self.movers else self._fills(thread)
         return Moves(fills, ((thread.buffers[-1], "empty"),) * has_room)
 
     def uses(self, threads: Sequence[Thread]) -> frozenset[tuple[str, str]]:
-        """What the threads and their moves do, in the words of the language."""
+        """Return the uses of buffers by threads and moves, in the language's words."""
         return frozenset(
             (USES[method], name)
             for thread in threads
@@ -213,12 +217,12 @@ class Call:
         )
 
 
-# What methods of circular buffers do, in the words of the language.
+# Methods of circular buffers in the language's words.
 USES = {"reserve": "reserve", "fill": "reserve", "pop": "wait", "empty": "wait"}
 
 
 class Body:
-    """The body of the operation, in the place of the user's function."""
+    """The body of the operation, which replaces the user's function."""
 
     def __init__(self, call: Call, function: Any):
         self.call = call
@@ -253,7 +257,7 @@ class Body:
             collected.kernels.append(KernelFunction(KernelKind.DATAMOVEMENT, function))
 
     def _movers(self, mover: Mover) -> list[KernelFunction]:
-        """The kernels that move what the maps name; they stand where the thread stands."""
+        """Make the kernels that move blocks by the maps, at the place of the thread."""
         (thread,) = self.call.program.threads
         *inputs, output = self.call.names
         wanted = []
@@ -272,7 +276,7 @@ class Body:
 
     def _declare(self) -> list[Any]:
         call = self.call
-        found: list[Any] = []
+        found: list[CircularBuffer | Semaphore] = []
         for position, name in enumerate(call.names):
             operand = call.operands[position]
             blocks = STREAM_BLOCKS if call.is_streamed(position) else SHARD_BLOCKS
@@ -293,7 +297,7 @@ class Body:
         return found
 
 
-def _by_parameter(thread: Thread, objects: list[object]) -> dict[str, Any]:
+def _by_parameter(thread: Thread, objects: Iterable[object]) -> dict[str, object]:
     return dict(zip(thread.names_of_parameters, objects, strict=True))
 
 
@@ -302,7 +306,7 @@ def parameter_span(thread: Thread, name: str) -> Span:
 
 
 def check_call(call: Call) -> None:
-    """What can be said before anything runs; WrongValue if it is wrong."""
+    """Check a call before anything runs; WrongValue if it is wrong."""
     if call.iteration is not None:
         _check_affine(call)
     for thread in call.takers:
@@ -333,7 +337,7 @@ def check_call(call: Call) -> None:
 
 
 def _check_ends(call: Call, position: int) -> None:
-    """One kernel fills an input and one takes its blocks."""
+    """Check that one kernel fills an input and one takes its blocks."""
     for method, what in (("reserve", "reserves"), ("pop", "pops")):
         callers = call.callers(method, position)
         for thread in callers:
@@ -345,7 +349,7 @@ def _check_ends(call: Call, position: int) -> None:
 
 
 def check_written(call: Call) -> None:
-    """After a run, so that it hides no mistake in a thread which is not written to its end yet."""
+    """Check for an output after a run, so that this hides no mistake in an unfinished thread."""
     if not call.writers and not call.is_output_streamed:
         raise _wrong_end(
             call, call.program.threads[-1], -1, "and all others leave `{}`, the output, unwritten",
@@ -382,13 +386,13 @@ def make_operation(call: Call, function: object) -> Operation:
 
 @dataclass(frozen=True, slots=True)
 class Threads:
-    """Makes the d2m module of a call, and the passes that make kernels of it."""
+    """Makes the d2m module of a call, and its passes."""
 
     call: Call
 
     @property
-    def key_parts(self) -> tuple[Any, ...]:
-        """What the module depends on beside the kernels: see driver/signature.py."""
+    def key_parts(self) -> tuple[object, ...]:
+        """Return the module's dependencies beside the kernels: see driver/signature.py."""
         call = self.call
         layouts = tuple((each.name, each.layout.logical_shape) for each in call.operands)
         places = tuple(each.layout.memory_space for each in call.operands)
@@ -396,12 +400,12 @@ class Threads:
             call.use_tile_matmul, call.grid, layouts, places, call.iteration, call.system_desc,
         )  # fmt: skip
 
-    def module(self, program: LanguageProgram, target: Any) -> Any:
+    def module(self, program: LanguageProgram, target: Any) -> ModuleOp:
         from .frontend import build_module
 
         return build_module(self.call, program, target)
 
-    def passes(self) -> list[Any]:
+    def passes(self) -> list[ModulePass]:
         from .passes.pipelines import D2M, find_pass
 
         return [find_pass(name)() for name in D2M]

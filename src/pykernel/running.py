@@ -1,16 +1,15 @@
-"""The kernels of the language that the threads of a pykernel program become.
+"""Kernels of the language for the threads of a pykernel program.
 
-A thread is recompiled as bodies.py has rewritten it; before and after its body it fills and empties
-the buffers that are a core's part of a tensor. All of it has the lines of the user's code; the
-names it needs start with a dot.
+A thread is recompiled after bodies.py has rewritten it; it fills and empties the buffers that are a
+core's part of a tensor around its body. All code has the lines of the user's code; its own names
+start with a dot.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from types import FunctionType
-from typing import Any
 
 from ttl.source import tree
 from ttl.source.bindings import Scope
@@ -21,12 +20,12 @@ from ttl.source.python import as_code
 from .threads import Thread
 
 COUNTERS, ITERATIONS = ".counters", ".iterations"
-MethodCall = tuple[str, str]  # the name of an object, a method of it
+MethodCall = tuple[str, str]  # the name of an object, and a method
 
 
 @dataclass(frozen=True, slots=True)
 class Moves:
-    """What a thread calls beside its body, on its parameters."""
+    """The methods that a thread calls beside its body, on its parameters."""
 
     before: tuple[MethodCall, ...] = ()
     after: tuple[MethodCall, ...] = ()
@@ -36,7 +35,7 @@ class Moves:
 
 
 def running(
-    thread: Thread, values: dict[str, Any], moves: Moves, iterations: object = None
+    thread: Thread, values: dict[str, object], moves: Moves, iterations: object = None
 ) -> FunctionType:
     """Bind the thread's parameters to `values`; its body runs for each of `iterations`."""
     body = thread.definition.body
@@ -50,7 +49,7 @@ def running(
 
 
 def one_after_the_other(threads: Sequence[Thread], functions: list[FunctionType]) -> FunctionType:
-    """The kernel of threads that share a processor, in their order."""
+    """Make one kernel of threads that share a processor, in their order."""
     if len(functions) == 1:
         return functions[0]
     parts = {f".part_{number}": function for number, function in enumerate(functions)}
@@ -63,14 +62,14 @@ def one_after_the_other(threads: Sequence[Thread], functions: list[FunctionType]
 
 
 def calling(
-    thread: Thread, name: str, calls: Iterable[MethodCall], values: dict[str, Any]
+    thread: Thread, name: str, calls: Iterable[MethodCall], values: Mapping[str, object]
 ) -> FunctionType:
-    """A kernel that only calls methods of ours; its lines are those of `thread`."""
+    """Make a kernel that only calls our methods, at the lines of `thread`."""
     return _bound(thread, name, _calls(thread, calls), values)
 
 
 def _calls(thread: Thread, calls: Iterable[MethodCall]) -> tree.Body:
-    """Each stands where the thread names the parameter."""
+    """Make the calls, each at the place of the thread's parameter."""
     places = {each.variable.name: each.place for each in thread.parameters}
     found = []
     for name, method in calls:
@@ -79,8 +78,10 @@ def _calls(thread: Thread, calls: Iterable[MethodCall]) -> tree.Body:
     return tuple(found)
 
 
-def _bound(thread: Thread, name: str, body: tree.Body, values: dict[str, Any]) -> FunctionType:
-    """A function whose free names are the thread's own cells and cells with `values`."""
+def _bound(
+    thread: Thread, name: str, body: tree.Body, values: Mapping[str, object]
+) -> FunctionType:
+    """Make a function whose free names are the thread's cells and `values`."""
     function = without_parameters(name, body, thread.definition.place, Scope(name))
     own, bound = thread.function.__code__, {**values, **thread.names}
     names = dict.fromkeys((*own.co_freevars, *bound))

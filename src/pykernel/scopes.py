@@ -1,7 +1,7 @@
-"""Where blocks are released in the IR: at the ends of the bodies of threads, as they are written.
+"""Releases of blocks in the IR: at the ends of the bodies of threads, as written.
 
-A body that becomes a region ends where the region ends. One that does not (a loop of one step, a
-branch that is known, an iteration of a loop that is unrolled) has `d2m.release` at its end.
+A body that becomes a region ends with the region. One that does not (a loop of one step, a known
+branch, an iteration of an unrolled loop) has `d2m.release` at its end.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ttl.source import tree
 
 @dataclass(slots=True)
 class OpenBody:
-    """Stands for objects.Scope while a thread is compiled."""
+    """Replaces objects.Scope while a thread is compiled."""
 
     region: Body
     is_region: bool
@@ -45,7 +45,7 @@ def _close(builder: KernelBuilder, body: OpenBody) -> None:
     if not body.is_region:
         for block in body.acquired:
             builder.emit(d2m.ReleaseOp, [block])
-    # What has a released block for its value has none from here on.
+    # Names of released blocks are unusable from here on.
     for variable, value in list(builder.state.values.items()):
         if isinstance(value, RunTime) and value in body.acquired:
             builder.state.values[variable] = Unusable(_released(value))
@@ -62,5 +62,5 @@ def _released(block: RunTime) -> RuleBroken:
 
 
 def store(builder: Any, body: OpenBody, block: Value, value: Value) -> Value:
-    """Leave what is a product to the lowering: it adds."""
+    """Store a value; the lowering adds if it is a product."""
     return builder.call(attribute_of(builder, block, "store"), [value], {})

@@ -1,8 +1,6 @@
-"""The types that the tensors of a call have on the host and on the device."""
+"""The types of a call's tensors on the host and on the device."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from xdsl.dialects.builtin import TensorType
 
@@ -12,18 +10,18 @@ from ttl.dialects.ttcore import TileType
 from .operands import Operand
 
 
-def device_type(operand: Operand) -> TensorType[Any]:
+def device_type(operand: Operand) -> TensorType:
     layout = MetalLayoutAttr.of(operand.layout)
     return TensorType(TileType.of(operand.dtype), operand.device_shape, layout)
 
 
-def stream_type(type: TensorType[Any]) -> TensorType[Any]:
-    """A view of the tensor."""
+def stream_type(type: TensorType) -> TensorType:
+    """Return the type of a view of the tensor."""
     layout = type.encoding
     assert isinstance(layout, MetalLayoutAttr)
     view = MetalLayoutAttr.of(layout.layout, f"map({len(type.get_shape())})")
     return TensorType(type.element_type, type.get_shape(), view)
 
 
-def host_type(operand: Operand) -> TensorType[Any]:
+def host_type(operand: Operand) -> TensorType:
     return TensorType(TileType.of(operand.dtype).element, operand.layout.logical_shape)

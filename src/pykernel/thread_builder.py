@@ -1,4 +1,4 @@
-"""The evaluation of threads: the frontend of the language with other handlers."""
+"""Evaluate threads with the language's frontend and other handlers."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ from .threads import Thread
 
 
 class _Names(Environment):
-    """With those that a rewritten thread has."""
+    """The environment with the additional names of a rewritten thread."""
 
     def __init__(self, functions: tuple[FunctionType, ...], names: Mapping[str, object]):
         super().__init__(functions)
         self.names = names
 
-    def lookup(self, name: str, make: MakeArgument) -> Any:
+    def lookup(self, name: str, make: MakeArgument) -> object:
         return self.names[name] if name in self.names else super().lookup(name, make)
 
 
@@ -98,7 +98,7 @@ class ThreadBuilder(Translation):
         return not isinstance(owner, Op) or issubclass(owner.becomes, d2m.AcquireOp)
 
     def is_held(self, cb: CircularBuffer, is_wait: bool) -> bool:
-        """The output's block stays, or goes where the thread says pop() if another takes it."""
+        """Does the output's block stay held? A taken one goes at the thread's pop()."""
         if self.handle(cb) is not self.entry.args[len(self.generic.operands) - 1]:
             return False
         return not self.generic.takers or (is_wait and self.thread in self.generic.writers)
@@ -166,7 +166,7 @@ def dma(
 def _add(
     builder: KernelBuilder, kind: type[Operation], parts: list[list[RunTime]], *types: Attribute
 ) -> Op:
-    """An operation that says how many operands each of its parts has."""
+    """Add an operation with the number of operands of each part."""
     sizes = DenseArrayBase.from_list(i32, [len(part) for part in parts])
     operands = [operand for part in parts for operand in part]
     return builder.add(Op(kind, operands, types, {"operandSegmentSizes": sizes}))
@@ -207,7 +207,7 @@ def _get_global(builder: ThreadBuilder, stream: Stream) -> RunTime:
 
 
 def _places(builder: ThreadBuilder, core: Value, mcast: Value) -> list[list[RunTime]]:
-    """The rectangle of receivers, checked as far as it is known."""
+    """Return the rectangle of receivers, checked as far as it is known."""
     pairs = [() if core is None else pair(core, "core")]
     pairs.append(() if mcast is None else pair(mcast, "mcast"))
     known = [*pairs[0], *(pairs[1] or (1, 1))]

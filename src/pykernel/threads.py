@@ -1,4 +1,4 @@
-"""The threads of a pykernel program: what they are, and what may stand in them."""
+"""Threads of a pykernel program: their parameters, and checks of their bodies."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Thread:
     kind: KernelKind
     function: FunctionType
     definition: tree.Function
-    # `cb` or `semaphore`, by parameter.
+    # `cb` or `semaphore`, by parameter
     kinds: Mapping[str, str | None] = field(compare=False)
     verbose: bool = False
-    # Those that its tree has, beside its own.
-    names: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    # Names that its tree has beside its own.
+    names: Mapping[str, object] = field(default_factory=dict, compare=False)
 
     @property
     def name(self) -> str:
@@ -55,7 +55,7 @@ class Thread:
 
     @property
     def parameters(self) -> list[tree.Parameter]:
-        """The plain ones."""
+        """Return the parameters without `*` or `**`."""
         return [each for each in self.definition.parameters if each.kind == PLAIN]
 
     @property
@@ -78,13 +78,13 @@ class Thread:
     ) -> Diagnostic:
         return diagnostic(text, help_text, self.span(node), code)
 
-    def captures(self) -> dict[str, Any]:
+    def captures(self) -> dict[str, object]:
         """The captured variables that have a value."""
         return {**self.names, **KernelFunction(self.kind, self.function).captures()}
 
     @property
     def nodes(self) -> Iterator[tree.Node]:
-        """All of its body."""
+        """Yield all nodes of its body."""
         return walk(*self.definition.body)
 
     @property
@@ -100,13 +100,13 @@ class Thread:
         }
 
     def parameter(self, node: tree.Node) -> str | None:
-        """Which one a name is."""
+        """Return the parameter that a name means, or None."""
         binding = node.binding if isinstance(node, tree.Name) else None
         is_own = any(each.variable is binding for each in self.parameters)
         return binding.name if binding is not None and is_own else None
 
     def acquired(self, node: tree.Node, *methods: str) -> str | None:
-        """The buffer of `name.pop()` or `name.reserve()`."""
+        """Return the buffer of `name.pop()` or `name.reserve()`, or None."""
         if not isinstance(node, tree.Call) or node.method not in (methods or ACQUIRING):
             return None
         assert isinstance(node.function, tree.Attribute)
@@ -114,7 +114,7 @@ class Thread:
         return name if name in self.buffers else None
 
     def values_of(self, node: tree.Expression) -> list[tree.Expression]:
-        """What a variable is given somewhere; any other expression is its value itself."""
+        """List the values assigned to a variable; any other expression is its own value."""
         if not isinstance(node, tree.Name):
             return [node]
         found = [value for each in self.nodes for value in _given(each, node.binding)]
@@ -149,7 +149,7 @@ def make_thread(kind: KernelKind, function: Any, verbose: bool, span: Span | Non
 
 
 def _annotation(parameter: tree.Parameter, function: FunctionType) -> str:
-    """The name of the class; `CB = CircularBuffer` is another name of the same."""
+    """Return the name of the class, also through an alias such as `CB = CircularBuffer`."""
     node = parameter.annotation
     word = ""
     if isinstance(node, tree.Constant):
@@ -166,7 +166,7 @@ def _annotation(parameter: tree.Parameter, function: FunctionType) -> str:
 
 
 def bound_thread(thread: Thread, tensors: Sequence[object]) -> Thread:
-    """The thread as both backends evaluate it in a call with these tensors."""
+    """Rewrite a thread for a call with these tensors, as both backends evaluate it."""
     thread = _reading_own_parts(thread, tensors)
     shapes = [tuple(getattr(tensor, "shape", ())) for tensor in tensors]
     pairs = zip(thread.names_of_parameters, shapes, strict=False)
@@ -178,7 +178,7 @@ def bound_thread(thread: Thread, tensors: Sequence[object]) -> Thread:
 
 
 def _reading_own_parts(thread: Thread, tensors: Sequence[object]) -> Thread:
-    """In the older spelling the streams of tensors have no names: see older.py, rule OWN."""
+    """Bind unnamed streams of tensors in the older spelling: see older.py, rule OWN."""
     used = {node.binding.name for node in thread.names_around}
     pairs = zip(thread.names_of_parameters, tensors, strict=False)
     found = {OWN + name: tensor for name, tensor in pairs if OWN + name in used}
@@ -194,7 +194,7 @@ def _stream(tensor: object) -> Stream:
 
 
 def check_threads(threads: Sequence[Thread]) -> None:
-    """WrongType with everything that is wrong with the threads before they run."""
+    """Raise WrongType with every mistake in the threads before they run."""
     found = [mistake for thread in threads for check in CHECKS for mistake in check(thread)]
     if not found:
         found = [mistake for each in threads for mistake in _different(each, threads[0])]
@@ -229,7 +229,7 @@ def _captures(thread: Thread) -> Iterator[Diagnostic]:
 
 
 def _unknown_names(thread: Thread) -> Iterator[Diagnostic]:
-    """Names that nobody has given a value, each once."""
+    """Report names without a value, each once."""
     first: dict[str, tree.Name] = {}
     for node in thread.names_around:
         first.setdefault(node.binding.name, node)
@@ -244,7 +244,7 @@ def _unknown_names(thread: Thread) -> Iterator[Diagnostic]:
 
 
 def _handed_on(thread: Thread) -> Iterator[Diagnostic]:
-    """Who fills and empties a buffer is read from the methods that are called on it by name."""
+    """Report buffers passed on: only methods called by name show who fills and empties them."""
     functions = [node.function for node in thread.nodes if isinstance(node, tree.Call)]
     owners = {node.owner for node in functions if isinstance(node, tree.Attribute)}
     for node in thread.nodes:
@@ -255,7 +255,7 @@ def _handed_on(thread: Thread) -> Iterator[Diagnostic]:
 
 
 def _arguments(thread: Thread) -> Iterator[Diagnostic]:
-    """pop() and reserve() take one block, always."""
+    """Report arguments of pop() and reserve(), which take one block."""
     for node in thread.nodes:
         if isinstance(node, tree.Call) and node.given and thread.acquired(node) is not None:
             text = f"`{as_text(node)}`: {node.method}() takes no argument"
@@ -271,7 +271,7 @@ def _broadcasts(thread: Thread) -> Iterator[Diagnostic]:
 
 
 def _stores_to_inputs(thread: Thread) -> Iterator[Diagnostic]:
-    """A block that pop() gave is read; of the output, which is reserved first, it is the same."""
+    """Report stores into blocks of pop(), unless it is the output, which is reserved first."""
     for node in thread.nodes:
         if not (isinstance(node, tree.Attribute) and node.name == "store"):
             continue

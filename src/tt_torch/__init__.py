@@ -32,7 +32,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> _Any:
-    """Operations are declared and resolved without what captures models, which loads slowly."""
+    """Load on first use the modules that capture models, which load slowly."""
     if name not in ("Exported", "export"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import exported
@@ -45,7 +45,7 @@ def __dir__() -> list[str]:
 
 
 def _register_backend() -> None:
-    """torch.compile finds an entry point by itself; a folder on the path has none."""
+    """Register the backend if the package is a folder on the path, without an entry point."""
     known = _metadata.entry_points(group="torch_dynamo_backends", name="tt")
     if not any(each.module == f"{__name__}.capture" for each in known):
         from . import capture

@@ -1,4 +1,4 @@
-"""torch.compile(model, backend="tt") and export: one functional graph of aten operations."""
+"""Captures a model for torch.compile(model, backend="tt") and export, as one aten graph."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ TRACING = ForkLock()  # torch traces in one thread at a time
 
 @contextmanager
 def constants_on_cpu() -> Iterator[None]:
-    """torch.tensor([...], device="tt") in a model is captured as a constant that is moved."""
+    """Capture torch.tensor([...], device="tt") in a model as a constant that is moved."""
     before = torch._C._only_lift_cpu_tensors()
     torch._C._set_only_lift_cpu_tensors(True)
     try:
@@ -40,10 +40,10 @@ def constants_on_cpu() -> Iterator[None]:
 
 
 class Compiled:
-    """A graph of dynamo, compiled in dynamo's own compile step, one thread at a time.
+    """Graph from dynamo, compiled in dynamo's own compile step, one thread at a time.
 
-    What is wrong with the model is reported by the call, as it is: dynamo would wrap it. A graph
-    whose sizes dynamo leaves open is compiled when it is called, for the sizes of the call.
+    The call, not the compile step, raises errors of the model, because dynamo would wrap them. A
+    graph with open sizes is compiled when it is called, for the sizes of the call.
     """
 
     def __init__(self, graph: fx.GraphModule, inputs: Sequence[Any], **options: Any):
@@ -54,7 +54,7 @@ class Compiled:
         if self.error is None:
             try:
                 self._prepare(inputs)
-            except RestartAnalysis:  # dynamo begins again, with numbers that it had left open
+            except RestartAnalysis:  # dynamo restarts, with numbers that it had left open
                 raise
             except Exception as error:
                 self.error = error
@@ -75,14 +75,14 @@ class Compiled:
 
 
 def _is_known(value: Any) -> bool:
-    """Are the sizes of a tensor, or is a number, not open?"""
+    """Is a number, or are the sizes of a tensor, known?"""
     if isinstance(value, torch.Tensor):
         return all(type(size) is int for size in value.shape)
     return not isinstance(value, (torch.SymInt, torch.SymFloat, torch.SymBool))
 
 
 def _wrong_option(options: dict[str, Any]) -> UsageError | None:
-    """torch.compile hands over `mode=` and `options=`, of which there are none here."""
+    """Make the error for torch.compile's `mode=` and `options=`, which are not supported."""
     for name, value in options.items():
         if value is not None and value != {}:
             message = f"backend={BACKEND!r} has one way to compile, and no {name}={value!r}"
@@ -94,10 +94,10 @@ def _wrong_option(options: dict[str, Any]) -> UsageError | None:
 
 @contextmanager
 def tracing() -> Iterator[None]:
-    """One thread at a time, with dynamo's own lock.
+    """Let one thread at a time trace, with dynamo's own lock, and without garbage collection.
 
-    A compilation makes many objects and drops few: looking through all that torch has loaded, again
-    and again, would be a fifth of its time.
+    A compilation makes many objects and drops few: repeated collections of everything that torch
+    has loaded would take a fifth of its time.
     """
     from torch._dynamo.convert_frame import compile_lock
 
@@ -129,6 +129,6 @@ def _open_executable(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[.
 
 
 def register() -> None:
-    """Make the backend known to torch.compile, which has not found it as an entry point."""
+    """Register the backend with torch.compile, if it has not found the entry point."""
     if BACKEND not in torch._dynamo.list_backends(exclude_tags=()):
         torch._dynamo.register_backend(Compiled, name=BACKEND)

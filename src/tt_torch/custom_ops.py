@@ -25,7 +25,7 @@ def tt_lang_op(
     shard_spec: str,
     out_indices: Sequence[int],
 ) -> list[Tensor]:
-    """The results of a TT-Lang operation; the "out" tensors give their shapes and types."""
+    """Return the results of a TT-Lang operation; "out" tensors give their shapes and types."""
     check_out_indices(tensors, out_indices)
     if tensors[0].device.type != device.NAME:
         raise NotImplementedError(
@@ -67,7 +67,7 @@ def tt_lang_op_dispatch(
     shard_spec: str,
     out_indices: Sequence[int],
 ) -> list[Tensor]:
-    """torch.ops.tt.tt_lang_op with names for its arguments."""
+    """Call torch.ops.tt.tt_lang_op with named arguments."""
     results: list[Tensor] = torch.ops.tt.tt_lang_op(
         tensors, kernel_id, arg_roles, version_tag, shard_spec, list(out_indices)
     )
@@ -98,7 +98,7 @@ def _setup_context(ctx: Any, inputs: tuple[Any, ...], output: list[Tensor]) -> N
 
 
 def _backward(ctx: Any, grads: Sequence[Tensor | None]) -> tuple[Any, ...]:
-    """The gradients of the "in" tensors. The "out" ones are overwritten: nothing reaches them."""
+    """Return the gradients of "in" tensors. "out" tensors are overwritten and have none."""
     entry = _backward_entry(ctx.kernel_id)
     saved = ctx.saved_tensors
     ins, results = saved[: len(ctx.ins)], saved[len(ctx.ins) :]

@@ -79,7 +79,7 @@ def _call(entry: OperationEntry, shard_spec: str, tensors: tuple[torch.Tensor, .
 
 
 def _check_call(entry: OperationEntry, tensors: tuple[torch.Tensor, ...]) -> list[int]:
-    """The positions of the "out" tensors. The order of the checks can be seen from outside."""
+    """Return the positions of the "out" tensors. Users can see the order of the checks."""
     name = f"operation {entry.operation_id!r}"
     if not tensors:
         raise TypeError(f"{name} is called without tensors")

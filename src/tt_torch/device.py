@@ -1,8 +1,8 @@
-"""Device `tt` of torch: its memory is memory of the host, its operations are ours.
+"""Device `tt` of torch, with memory on the host and our operations.
 
-torch knows a device by its name and by the kernels that are registered for it. A tensor on `tt` has
-a storage whose bytes belong to a storage on the CPU that hangs on it; so views, parameters and
-whatever else shares storages work as on any device.
+torch knows a device by its name and its registered kernels. A tensor on `tt` has a storage whose
+bytes belong to an attached storage on the CPU, so views, parameters and everything else that shares
+storages work as on any device.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ from torch.utils._python_dispatch import _get_current_dispatch_mode
 
 NAME = "tt"
 _ON_CPU = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
-# What only moves a tensor's sizes and strides is the same on every device.
+# Operations that only change sizes and strides are the same on every device.
 _VIEWS = (
     "view", "as_strided", "_reshape_alias", "alias", "unfold", "set_.source_Storage_storage_offset",
     "view_as_real", "view_as_complex",
 )  # fmt: skip
-# Random numbers are those that the CPU draws.
+# The CPU draws random numbers.
 _DRAWN = (
     "uniform_", "normal_", "random_", "random_.from", "random_.to", "bernoulli_.float",
     "exponential_",
 )  # fmt: skip
 
 
-# Where torch makes a storage of its own over the same bytes, for example to pickle it.
+# torch makes its own storage over the same bytes, for example to pickle it.
 _HOSTS: WeakValueDictionary[int, torch.UntypedStorage] = WeakValueDictionary()
 
 
 def storage_over(host: torch.UntypedStorage) -> torch.UntypedStorage:
-    """The same bytes as memory of `tt`. They live as long as it does.
+    """Make a storage of `tt` over the same bytes, which live as long as it does.
 
-    torch would copy it with an allocator, which a device of Python has not; and it allows no class
-    of our own. So this one storage has functions of its own.
+    torch would copy it with an allocator, which a Python device does not have, and it does not
+    allow a subclass. So this storage object has its own methods.
     """
     place = torch.device(NAME, 0)
     made = torch._C._construct_storage_from_data_pointer(host.data_ptr(), place, host.nbytes())
@@ -52,7 +52,7 @@ def storage_over(host: torch.UntypedStorage) -> torch.UntypedStorage:
 
 
 def on_host(tensor: Tensor) -> Tensor:
-    """The same memory as a tensor on the CPU; a tensor that is there already as it is."""
+    """Return a CPU tensor over the same memory; a CPU tensor is returned unchanged."""
     if tensor.device.type != NAME:
         return tensor
     tensor = tensor.detach()
@@ -63,7 +63,7 @@ def on_host(tensor: Tensor) -> Tensor:
 
 
 def on_tt(host: Tensor) -> Tensor:
-    """The same memory as a tensor on `tt`."""
+    """Return a tensor on `tt` over the same memory."""
     storage = storage_over(host.untyped_storage())
     made = torch._C._acc.create_empty_tensor([0], host.dtype)
     torch.ops.aten.set_.source_Storage_storage_offset.redispatch(
@@ -117,7 +117,7 @@ def _copy_from_and_resize(source: Tensor, destination: Tensor) -> Tensor:
 def _resize(
     tensor: Tensor, size: Sequence[int], memory_format: torch.memory_format | None = None
 ) -> Tensor:
-    """The elements stay in their order; larger memory is new memory with them in it."""
+    """Resize, keeping the elements' order; a larger size gets new memory with a copy."""
     storage, start = tensor.untyped_storage(), tensor.storage_offset()
     strides = torch.empty(size, device="meta").stride()
     needed = start + math.prod(size)
@@ -135,7 +135,7 @@ def _fill(tensor: Tensor, value: Any) -> Tensor:
 
 
 def _of_host(name: str) -> Callable[..., Tensor]:
-    """How many there are is known only when they are looked at, or they are drawn."""
+    """Make a kernel on the CPU, for results of unknown size and for random numbers."""
 
     def run(*args: Any, **kwargs: Any) -> Tensor:
         given = [on_host(each) if isinstance(each, Tensor) else each for each in args]
@@ -149,7 +149,7 @@ def _randperm(count: int, generator: Any = None, *, out: Tensor) -> Tensor:
 
 
 def _index(x: Tensor, indices: Sequence[Tensor | None]) -> Tensor:
-    """Masks become the places where they are true."""
+    """Index; masks become the positions where they are true."""
     places: list[Tensor | None] = []
     for each in indices:
         is_mask = each is not None and each.dtype in (torch.bool, torch.uint8)
@@ -175,7 +175,7 @@ def _batch_norm(
     training: bool,
     *options: float,
 ) -> Any:
-    """What a layer that trains keeps is written, though the operation does not say so."""
+    """Normalize, and update the running statistics, which the operation does not declare."""
     aten = torch.ops.aten
     if mean is None or variance is None:
         args = (x, weight, bias, training, *options)
@@ -212,12 +212,12 @@ _KERNELS: dict[str, Callable[..., Any]] = {
     "randperm.generator_out": _randperm,
     "index.Tensor": _index,
     "native_batch_norm": _batch_norm,
-    # torch has an operation of its own for devices that it does not know.
+    # torch has a separate operation for devices that it does not know.
     "convolution_overrideable": lambda *args: _run_eagerly(
         torch.ops.aten.convolution.default, *args
     ),
     "convolution_backward_overrideable": _convolution_backward,
-    # How torch asks whether it may make a nested tensor of a padded one; there are none here.
+    # torch asks here whether it may make nested tensors, which are not supported.
     "_nested_tensor_from_mask_left_aligned": lambda tensor, mask: False,
 }
 _COUNTED = ("bincount", "masked_select", "multinomial", "nonzero")
@@ -239,7 +239,7 @@ def _view(name: str) -> Callable[..., Any]:
     return run
 
 
-# Layers that torch takes apart into operations of each step, which are one graph here.
+# Layers that torch splits into operations of each step, but that are one graph here.
 _RECURRENT = ("lstm.input", "gru.input", "rnn_tanh.input", "rnn_relu.input")
 
 
@@ -247,8 +247,8 @@ def _recurrent(name: str) -> Callable[..., Any]:
     op = _overload(name)
 
     def run(*args: Any) -> Any:
-        """Gradients are those of the operations. What torch has in Python for graphs forgets to
-        drop anything between layers.
+        """Run with the operations' gradients; torch's own Python decomposition for graphs forgets
+        dropout between layers.
         """
         layers, dropout, train = args[4:7]
         tensors = [each for each in pytree.tree_leaves(args) if isinstance(each, Tensor)]
@@ -279,8 +279,8 @@ def register() -> tuple[torch.library.Library, ...]:
 
     _setup_privateuseone_for_python_backend(NAME)
     module = torch.get_device_module(NAME)
-    module.synchronize = lambda device=None: None  # an operation is done when it returns
-    module.get_amp_supported_dtype = list  # none: torch says so, and computes without autocast
+    module.synchronize = lambda device=None: None  # operations are done when they return
+    module.get_amp_supported_dtype = list  # no types: torch warns and computes without autocast
     aten = torch.library.Library("aten", "IMPL")
     for name, kernel in (_KERNELS | {name: _view(name) for name in _VIEWS}).items():
         aten.impl(name, _untraced(kernel), "PrivateUse1")
@@ -295,8 +295,8 @@ def register() -> tuple[torch.library.Library, ...]:
 
 
 def _tying(apply: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
-    """A parameter that modules share stays one: `to()` makes a new one at each place where it is,
-    for every device that is not torch's own, and has no hook for it.
+    """Keep parameters shared between modules: for every device that is not torch's own, `to()`
+    makes a new parameter for each module, and has no hook.
     """
 
     @functools.wraps(apply)
@@ -316,9 +316,9 @@ def _tying(apply: Callable[..., nn.Module]) -> Callable[..., nn.Module]:
 
 
 def _untraced(kernel: Callable[..., Any]) -> Callable[..., Any]:
-    """Where dynamo leaves a graph, the frames after it are the user's, and not ours.
+    """Exclude our frames from dynamo's tracing after a graph break.
 
-    torch.compiler.disable() would load dynamo here; this one does so at the first call.
+    torch.compiler.disable() would load dynamo here; this function does so at the first call.
     """
     untraced: Callable[..., Any] = torch._disable_dynamo(kernel)
     return untraced
@@ -328,12 +328,12 @@ _BEFORE_OTHERS = 11  # the CPU is at 10
 
 
 def _location(storage: Any) -> str | None:
-    """What torch.save() notes about a storage."""
+    """Return the location that torch.save() records for a storage."""
     return NAME if hasattr(storage, "_tt_host") else None
 
 
 def _load(storage: torch.UntypedStorage, location: str) -> torch.UntypedStorage | None:
-    """What torch.load() makes of the bytes of one."""
+    """Return torch.load()'s storage for a location."""
     return storage_over(storage) if location == NAME else None
 
 

@@ -1,4 +1,4 @@
-"""Operations on tensors of device `tt` outside of torch.compile: each is a graph of its own."""
+"""Runs operations on tensors of device `tt` outside of torch.compile, each as its own graph."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _CALLS: Recent[tuple[Executable, Any]] = Recent(MOST_KEPT)
 
 
 def run_eagerly(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The results of one operation. What it writes into is written."""
+    """Run one operation and return its results; in-place operations write their operands."""
     arguments = op._schema.arguments
     args = _with_tensors(arguments, args)
     if not any(each.is_write for each in arguments):
@@ -41,14 +41,14 @@ def run_eagerly(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         kept |= {"dtype": written[0].dtype, "device": written[0].device}
     results = pytree.tree_leaves(_execute(functional, args, kept))
     for tensor, value in zip(pytree.tree_leaves(written), results, strict=True):
-        if tensor.shape != value.shape:  # an `out` that may have any size
+        if tensor.shape != value.shape:  # an `out` may have any size
             tensor.resize_(value.shape)
         tensor.copy_(value)
     return written[0] if len(written) == 1 else tuple(written)
 
 
 def _with_tensors(arguments: Sequence[Any], args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """torch passes a number as it is, also where it has made a tensor of it."""
+    """Turn numbers into tensors where the schema has a tensor: torch passes them as numbers."""
     first = next((each for each in args if isinstance(each, Tensor)), None)
     if first is None:
         return args
@@ -62,9 +62,9 @@ def _with_tensors(arguments: Sequence[Any], args: tuple[Any, ...]) -> tuple[Any,
 
 @cache
 def _functional(op: Any) -> tuple[Any, bool]:
-    """The operation that computes the same and writes nothing: `add` for `add_` and `add.out`.
+    """Return the functional form of an operation: `add` for `add_` and `add.out`.
 
-    One without tensors, `arange`, has also to be told the type and the device of its result.
+    One without tensor operands, `arange`, also needs the type and device of its result.
     """
     arguments = [each for each in op._schema.arguments if not (each.is_write and each.kwarg_only)]
     wanted = [(each.name, str(each.type)) for each in arguments]
@@ -88,7 +88,7 @@ def _execute(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return _of_constants(op, leaves, spec)
     places = [index for index, leaf in enumerate(leaves) if isinstance(leaf, Tensor)]
     _check_devices(op, [leaves[place] for place in places])
-    # Another TT-Lang operation may take the id of the one that is called.
+    # Another TT-Lang operation may replace the called one under its id.
     entry = get_registered_operation(args[1]) if op.namespace == "tt" else None
     key = op, kinds_of(leaves), str(spec), entry
     executable, structure = _CALLS.get(key, lambda: _call(op, leaves, spec, places))
@@ -96,8 +96,8 @@ def _execute(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
 
 
 def _of_constants(op: Any, leaves: Sequence[Any], spec: Any) -> Any:
-    """While torch traces a graph it computes numbers that are constants, and then nothing else can
-    be traced.
+    """Compute constants that torch evaluates while it traces a graph; nothing else can be traced
+    then.
     """
     host = [on_host(each) if isinstance(each, Tensor) else each for each in leaves]
     args, kwargs = pytree.tree_unflatten(host, spec)
@@ -105,7 +105,7 @@ def _of_constants(op: Any, leaves: Sequence[Any], spec: Any) -> Any:
 
 
 def _check_devices(op: Any, tensors: Sequence[Tensor]) -> None:
-    """torch itself looks at most operations; numbers and indices may be on the CPU."""
+    """Check devices, if torch does not; numbers and indices may be on the CPU."""
     if "index" not in op.__name__ and any(t.ndim and t.device.type != NAME for t in tensors):
         devices = sorted({str(tensor.device) for tensor in tensors})
         raise RuntimeError(
@@ -116,7 +116,7 @@ def _check_devices(op: Any, tensors: Sequence[Tensor]) -> None:
 def _call(
     op: Any, leaves: Sequence[Any], spec: Any, places: Sequence[int]
 ) -> tuple[Executable, Any]:
-    """The executable, and the structure of what the operation returns."""
+    """Return the executable, and the structure of the operation's results."""
     structure: Any = None
 
     def call(*tensors: Tensor) -> list[Any]:
@@ -128,12 +128,12 @@ def _call(
         flat, structure = pytree.tree_flatten(op(*args, **kwargs))
         return list(flat)
 
-    # Samples, not the tensors: of these two may be one, and of those of the next call not.
+    # Samples, not the tensors, of which two may be identical now but not in the next call.
     samples = [torch.empty_like(leaves[place], device=NAME) for place in places]
     try:
         with TRACING():
             traced = make_fx(call, decompositions(), tracing_mode="fake")(*samples)
-    except AssertionError:  # of torch, which knows no shapes for such an operation
+    except AssertionError:  # from torch, which cannot infer shapes for the operation
         raise unsupported(f"no lowering for {op}") from None
     except (DataDependentOutputException, DynamicOutputShapeException):
         raise unsupported(f"no lowering for {op}, whose sizes depend on elements") from None

@@ -1,4 +1,4 @@
-"""A graph that runs: StableHLO -> flatbuffer -> runtime, the same text once in a process."""
+"""Runs graphs: StableHLO -> flatbuffer -> runtime; each text is compiled once per process."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch import Tensor, fx
 
 from ttgraph.flatbuffer import Runtime, compile_module, run_traced
 from ttgraph.flatbuffer.program import Program
-from ttgraph.flatbuffer.wide import with_64_bits
+from ttgraph.flatbuffer.wide import widen_program
 from ttl.config import Config
 from ttl.dialects import print_module
 from ttl.loading.recent import Recent
@@ -29,7 +29,7 @@ _KERNEL_ID = re.compile(r'kernel_id = "((?:[^"\\]|\\.)*)"')
 
 
 class Executable:
-    """A functional aten graph as a function of a list of tensors."""
+    """Functional aten graph as a function of a list of tensors."""
 
     def __init__(self, graph: fx.GraphModule):
         self.draws = draws(graph)
@@ -48,7 +48,7 @@ class Executable:
         return self.runtime.programs[0]
 
     def __call__(self, inputs: Sequence[Any]) -> list[Tensor | None]:
-        """Runs the flatbuffer: nothing of the model, and no function of torch that computes."""
+        """Run the flatbuffer: calls neither the model nor torch's compute functions."""
         arrays = [to_numpy(each) for each in inputs if isinstance(each, Tensor)]
         if self.draws:
             arrays.append(new_seed())
@@ -57,7 +57,7 @@ class Executable:
 
 
 def _has_only_64_bits(graph: fx.GraphModule) -> bool:
-    """Is no whole number of the graph shorter, so that it would have to wrap around?"""
+    """Have all integers 64 bits? Shorter ones would have to wrap around."""
     values = [node.meta.get("val") for node in graph.graph.nodes]
     found = {each.dtype for each in values if isinstance(each, Tensor)}
     return torch.int64 in found and not found & {torch.int32, torch.int16, torch.int8}
@@ -65,26 +65,26 @@ def _has_only_64_bits(graph: fx.GraphModule) -> bool:
 
 def _runtime(module: Any, is_wide: bool) -> Runtime:
     made = Runtime(compile_module(module))
-    program = with_64_bits(made.programs[0]) if is_wide else None
+    program = widen_program(made.programs[0]) if is_wide else None
     return made if program is None else made.with_program(program)
 
 
 def new_seed() -> Any:
-    """What the random numbers of one run are made of: the next of the CPU's generator, so that
-    torch.manual_seed() gives the same runs again.
+    """Draw a run's seed from the CPU's generator, so that torch.manual_seed() makes runs
+    reproducible.
     """
     return torch.empty(2, dtype=torch.int32).random_(-(2**31), 2**31).numpy().view(np.uint32)
 
 
 def _outputs(graph: fx.GraphModule) -> list[Tensor | None]:
-    """What the outputs are like, in order; None for those that are None."""
+    """Return sample tensors of the outputs, in order; None for outputs that are None."""
     (output,) = (node for node in graph.graph.nodes if node.op == "output")
     flat = output.args[0] if isinstance(output.args[0], (list, tuple)) else [output.args[0]]
     return [each.meta["val"] if isinstance(each, fx.Node) else None for each in flat]
 
 
 def _content(text: str, config: Config) -> Any:
-    """What an executable depends on: its text, the operations it calls, and the options."""
+    """Return an executable's dependencies: its text, the operations it calls, and the options."""
     ids = sorted(set(_KERNEL_ID.findall(text)))
     options = replace(config, trace=None, trace_events=None)
     return text, tuple(get_registered_operation(each) for each in ids), options
@@ -94,7 +94,7 @@ def _content(text: str, config: Config) -> Any:
 
 
 def to_numpy(tensor: Tensor) -> Any:
-    """A tensor's elements; those of bfloat16 have the type of ml_dtypes, complex ones are pairs."""
+    """Return a tensor's elements; bfloat16 has ml_dtypes' type, complex numbers are pairs."""
     host = on_host(tensor).detach()
     if host.dtype.is_complex:
         host = torch.view_as_real(host.resolve_conj())
@@ -105,7 +105,7 @@ def to_numpy(tensor: Tensor) -> Any:
 
 
 def from_numpy(array: Any, like: Tensor) -> Tensor:
-    """The elements on the device of `like`, in its element type: the runtime has fewer of them."""
+    """Make a tensor on the device of `like`, in its element type: the runtime has fewer types."""
     if like.dtype.is_complex:
         pairs = np.ascontiguousarray(array, np.float32).reshape(*like.shape, 2)
         host = torch.view_as_complex(torch.from_numpy(pairs)).to(like.dtype)

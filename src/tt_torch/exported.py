@@ -1,4 +1,4 @@
-"""export: a model as one StableHLO module, and as a flatbuffer that needs neither it nor torch."""
+"""Exports a model as one StableHLO module, and as a flatbuffer that runs without torch."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Exported:
         return dict(zip(self.input_names, self.inputs(*args, **kwargs), strict=True))
 
     def _in_order(self, kwargs: dict[str, Any]) -> dict[str, Any]:
-        """As they were when the model was captured."""
+        """Return keyword arguments in their order at the capture."""
         spec = self.program.call_spec.in_spec
         known = spec.child(1).context if spec is not None else []
         if sorted(known) != sorted(kwargs):

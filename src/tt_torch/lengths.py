@@ -1,7 +1,7 @@
-"""Graphs whose sizes dynamo leaves open: what grows by a token is not compiled for each of them.
+"""Runs graphs with open sizes, without compiling for each length of a growing sequence.
 
-The graph is captured once with open sizes. It is compiled for the first three lengths; if the third
-is what the first two promise, programs for further lengths are made from these, not compiled.
+The graph is captured once with open sizes. It is compiled for the first three lengths; if the first
+two predict the third, programs for other lengths are derived from these, not compiled.
 """
 
 from __future__ import annotations
@@ -25,13 +25,15 @@ aten = torch.ops.aten
 
 
 class OpenExecutable:
-    """A functional aten graph, of tensors whose sizes are those of the call."""
+    """Functional aten graph of tensors with the sizes of the call."""
 
     def __init__(self, graph: fx.GraphModule):
         self.graph = _with_any_strides(graph)
         self.made: Recent[Executable] = Recent(MOST_KEPT)
-        self.compiled: list[tuple[tuple[int, ...], Executable]] = []  # the last ones, by sizes
-        self.family: tuple[int, Any] | None = None  # the size that counts, and the programs
+        self.compiled: list[
+            tuple[tuple[int, ...], Executable]
+        ] = []  # the latest executables, by sizes
+        self.family: tuple[int, Any] | None = None  # the index of the open size, and the programs
 
     def __call__(self, *inputs: Any) -> list[Any]:
         sizes = _sizes(inputs)
@@ -66,7 +68,7 @@ class OpenExecutable:
         return place, family
 
     def _instance(self, sizes: tuple[int, ...]) -> Executable | None:
-        """Without compiling, if all sizes are where the family has them."""
+        """Derive an executable without compiling, if all sizes fit the family."""
         if self.family is None:
             return None
         place, family = self.family
@@ -86,8 +88,8 @@ class OpenExecutable:
 
 
 def _with_any_strides(graph: fx.GraphModule) -> fx.GraphModule:
-    """Views become reshapes: they were recorded for the strides that torch's own kernels give, and
-    the decompositions that the graph is traced again with give others.
+    """Turn views into reshapes: they were recorded for the strides of torch's own kernels, but the
+    decompositions of the second trace give other strides.
     """
     for node in graph.graph.nodes:
         if node.target in (aten.view.default, aten._unsafe_view.default):
@@ -97,14 +99,14 @@ def _with_any_strides(graph: fx.GraphModule) -> fx.GraphModule:
 
 
 def _sizes(inputs: Sequence[Any]) -> tuple[int, ...]:
-    """Of all tensors, and the numbers that are inputs themselves."""
+    """Return the sizes of all tensors, and number inputs."""
     return tuple(
         size for each in inputs for size in (each.shape if isinstance(each, Tensor) else (each,))
     )
 
 
 def _place(one: tuple[int, ...], other: tuple[int, ...]) -> int | None:
-    """The first size that differs."""
+    """Return the index of the first size that differs."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((place for place, (a, b) in pairs if a != b), None)
 
@@ -112,7 +114,7 @@ def _place(one: tuple[int, ...], other: tuple[int, ...]) -> int | None:
 def _line(
     one: tuple[int, ...], other: tuple[int, ...], wanted: tuple[int, ...]
 ) -> tuple[int, ...] | None:
-    """The sizes that lie on the line through two of them, where the first that differs is given."""
+    """Return the sizes on the line through two others, given its first differing one."""
     place = _place(one, other)
     if place is None or len(one) != len(wanted):
         return None

@@ -1,4 +1,4 @@
-"""The TT-Lang operations that models may use, by their ids."""
+"""Registry of TT-Lang operations for models, by id."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def no_elements(spelling: str) -> str:
 @dataclass(frozen=True, slots=True)
 class OperationEntry:
     operation_id: str
-    impl: Callable[..., Any]  # as it was decorated: a @ttl.operation, or a function calling one
+    impl: Callable[..., Any]  # the decorated object: a @ttl.operation, or a function calling one
     version_tag: str
     arg_roles: tuple[str, ...]
     backward: str | None = None  # the id of the operation that computes the gradients
@@ -35,7 +35,7 @@ _ENTRIES: dict[str, OperationEntry] = {}
 
 
 def register(entry: OperationEntry) -> None:
-    """ValueError if the id stands for another version; the same one takes the old one's place."""
+    """Register an operation; an equal version replaces the old one, another raises ValueError."""
     with _LOCK():
         known = _ENTRIES.get(entry.operation_id)
         if known is not None and known.version_tag != entry.version_tag:
@@ -65,7 +65,7 @@ def _clear_registry_for_tests() -> None:
         _ENTRIES.clear()
 
 
-# What is read off a function ----------------------------------------------------------------------
+# Facts about a function ---------------------------------------------------------------------------
 
 
 def derive_version_tag(fn: Callable[..., Any]) -> str:
@@ -80,7 +80,7 @@ def derive_version_tag(fn: Callable[..., Any]) -> str:
 
 
 def tensor_counts(fn: Callable[..., Any]) -> range | None:
-    """How many tensors it can be called with; None: that cannot be told."""
+    """Return the possible numbers of tensor arguments; None if unknown."""
     try:
         parameters = inspect.signature(_function(fn)).parameters.values()
     except (TypeError, ValueError):
@@ -94,7 +94,7 @@ def tensor_counts(fn: Callable[..., Any]) -> range | None:
 
 
 def _function(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of a @ttl.operation, or itself."""
+    """Return the function of a @ttl.operation, or `fn` itself."""
     function: Callable[..., Any] = getattr(fn, "function", fn)
     return function
 
@@ -102,7 +102,7 @@ def _function(fn: Callable[..., Any]) -> Callable[..., Any]:
 def normalize_arg_roles(
     arg_roles: Sequence[str] | None, counts: range | None, operation_id: str = ""
 ) -> tuple[str, ...]:
-    """The roles as a tuple; ValueError if they are not `in* out*`, one for each tensor."""
+    """Return the roles as a tuple; ValueError if they are not `in* out*`, one for each tensor."""
     if arg_roles is None:
         raise ValueError("arg_roles is required: one of 'in', 'out' for each tensor")
     roles = tuple(arg_roles)

@@ -1,4 +1,4 @@
-"""replace: modules of a model computed by kernels, their parameters and names as they are."""
+"""Replaces the computation of a model's modules by kernels; parameters and names are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The artifact of a registered operation: kernels compiled for tensors that are only described."""
+"""Compiles a registered operation to its artifact, from descriptions of tensors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ttl.ttnn.memory_config import memory_config_of
 
 from .registry import TTLangError, get_registered_operation, no_elements
 
-# The chip has no 64 bits: tensors of them have become tensors of 32 when they reach a kernel.
+# The chip has no 64-bit types: such tensors have 32 bits when they reach a kernel.
 _DTYPES = {
     "bf16": "bfloat16", "f16": "float16", "f32": "float32", "f64": "float32",
     "i32": "int32", "si32": "int32", "i64": "int32", "si64": "int32",

@@ -1,4 +1,4 @@
-"""The names under which tt-xla has them: the resolver is found as tt_torch.tt_lang."""
+"""tt-xla's names: it looks for the resolver in tt_torch.tt_lang."""
 
 from .custom_ops import tt_lang_op_dispatch
 from .decorator import tt_lang_operation

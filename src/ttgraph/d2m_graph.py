@@ -35,7 +35,7 @@ def run_ttir(
 ) -> list[Array]:
     """What the graph's function gives for these arrays, computed by the host executor.
 
-    The module is changed. CompileError for what does not become threads.
+    Changes the module. Raises CompileError if an operation cannot become threads.
     """
     how = launching(config)
     lower_ttir(module)
@@ -54,27 +54,27 @@ def run_ttir(
             values[op.result] = dense_values(op.value).astype(kind)
         elif isinstance(op, MathOp):  # what ttir-to-d2m leaves to the host
             inputs = [values[operand] for operand in op.inputs]
-            values[op.result] = on_host(op, inputs)
+            values[op.result] = run_on_host(op, inputs)
         elif not isinstance(op, (func.ReturnOp, d2m.EmptyOp)):
-            raise _not_run(op)
+            raise _make_not_run(op)
     last = main.body.block.last_op
     assert last is not None
     return [values[value] for value in last.operands]
 
 
 def lower_ttir(module: ModuleOp) -> None:
-    """The graph's operations as threads; CompileError for what does not become them."""
+    """Lower a graph's operations to threads; raise CompileError if one cannot be lowered."""
     verify_graph(module)
     run_passes(make_passes(TTIR_TO_D2M), Context(), module)
 
 
-def _not_run(op: Operation) -> CompileError:
+def _make_not_run(op: Operation) -> CompileError:
     message = f"`{op.name}` is not run: neither threads nor the host compute it"
     return CompileError(codes.GRAPH_NOT_LOWERED.broken(message).at(span_of(op.location)))
 
 
-def on_host(op: MathOp, inputs: Sequence[Array]) -> Array:
-    """What ttir-to-d2m leaves: the moves of elements. CompileError for anything else."""
+def run_on_host(op: MathOp, inputs: Sequence[Array]) -> Array:
+    """Compute an operation that only moves elements; raise CompileError for any other."""
     kind = dtype_of_element(op.result.type.element_type).storage
     name, named = op.ENTRY.name, op.values()
     if name == "full":
@@ -87,11 +87,11 @@ def on_host(op: MathOp, inputs: Sequence[Array]) -> Array:
         numbers = np.arange(named["shape"][named["dim"]]).reshape(sizes)
         return np.broadcast_to(numbers, named["shape"]).astype(kind)
     if name not in _ON_HOST:
-        raise _not_run(op)
+        raise _make_not_run(op)
     return _ON_HOST[name](inputs, named)
 
 
-# What only moves elements.
+# Operations that only move elements.
 _ON_HOST: dict[str, Callable[[Sequence[Array], dict[str, Any]], Array]] = {
     "reshape": lambda given, named: given[0].reshape(named["shape"]),
     "expand": lambda given, named: np.broadcast_to(given[0], named["shape"]),

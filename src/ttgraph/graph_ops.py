@@ -1,8 +1,8 @@
-"""The operations of graphs of whole tensors: one row each, from PyTorch to the file.
+"""Table of the operations on whole tensors: one row each, from PyTorch to the file.
 
-tt_torch lowers aten to StableHLO by it, shlo-to-ttir and ttir-to-ttnn go on from there, the
-dialects stablehlo, ttir and ttnn make their operations from it, the flatbuffer is written and read
-by it, and the runtime calls the function of the same name of the embedded ttnn.
+tt_torch uses it to lower aten to StableHLO, shlo-to-ttir and ttir-to-ttnn to lower that further;
+the dialects stablehlo, ttir and ttnn make their operations from it, the flatbuffer is written and
+read by it, and the runtime calls the embedded ttnn's function of the same name.
 """
 
 from __future__ import annotations
@@ -20,31 +20,31 @@ ShapeRule = Callable[[Sequence[Shape], Attributes], Shape]
 
 @dataclass(frozen=True, slots=True)
 class WireTable:
-    """A table of the flatbuffer. `operands` are its fields for them: `inputs` is a list.
+    """Table of the flatbuffer. `operands` are its fields for operands: `inputs` is a list.
 
-    Where operations share a table, `kinds` is the enum of its field `type`, which tells them apart.
+    If operations share a table, `kinds` is the enum of its field `type`, which distinguishes them.
     """
 
     name: str
-    tag: int  # among the tables of operations: files have it, so it never changes
+    tag: int  # of the table of operations: files contain it, so it never changes
     operands: tuple[str, ...]
     kinds: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class GraphOp:
-    """An operation with one result.
+    """Operation with one result.
 
     `attributes` are names with their kinds: int, ints, bool or float. In a file they are fields of
-    these names, except `shape`, which is that of the result.
+    these names, except `shape`, which is the result's shape.
     """
 
     name: str  # in ttnn
     table: WireTable
-    wire: int  # in the file: of the kind, or the table's tag; it never changes
+    wire: int  # in the file: the kind's number, or the table's tag; it never changes
     shape: ShapeRule
-    stablehlo: str  # what becomes this operation, with its direction or reducer
-    aten: tuple[str, ...]  # overloads of which this operation is the core
+    stablehlo: str  # the source of this operation, with its direction or reducer
+    aten: tuple[str, ...]  # overloads that this operation implements
     attributes: tuple[tuple[str, str], ...]
     ttir: str
 
@@ -53,14 +53,14 @@ class GraphOp:
         return tuple(each for each in self.attributes if each[0] != "shape")
 
     def result_shape(self, given: Sequence[Shape], attributes: Attributes) -> Shape:
-        """ValueError if there is none."""
+        """Return the result's shape; raise ValueError if there is none."""
         is_list, count = self.table.operands == ("inputs",), len(self.table.operands)
         if not given if is_list else len(given) != count:
             raise ValueError(f"{len(given)} operands, not {'one or more' if is_list else count}")
         return self.shape(given, attributes)
 
 
-# What has another name in ttir.
+# Operations with another name in ttir.
 _TTIR = {"divide": "div", "fmod": "remainder", "expand": "broadcast"}
 
 
@@ -73,7 +73,7 @@ def _row(
     aten: str = "",
     attributes: str = "",
 ) -> GraphOp:
-    """`aten` are overloads, `.default` left out; `attributes` are written as `dim: int`."""
+    """Make a row. `aten` are overloads without `.default`; `attributes` look like `dim: int`."""
     overloads = tuple(each if "." in each else f"{each}.default" for each in aten.split())
     pairs = (each.split(": ") for each in attributes.split(", ") if each)
     named = tuple((key, kind) for key, kind in pairs)
@@ -109,13 +109,13 @@ def _own(
     aten: str = "",
     attributes: str = "",
 ) -> GraphOp:
-    """With a table of its own."""
+    """Make a row with its own table."""
     title = "".join(word.capitalize() for word in name.split("_"))
     table = WireTable(f"{title}Op", tag, tuple(operands.split()))
     return _row(name, table, tag, shape, stablehlo, aten, attributes)
 
 
-# Of a window: steps, (top, bottom, left, right), and how far its own elements are apart.
+# A window's strides, padding (top, bottom, left, right), and the distance of its elements.
 _WINDOW = "stride: ints, padding: ints, dilation: ints, groups: int"
 
 _ROWS = (
@@ -136,7 +136,7 @@ _ROWS = (
     _unary("floor", 13, "stablehlo.floor", "floor"),
     _unary("ceil", 14, "stablehlo.ceil", "ceil"),
     _unary("round", 15, "stablehlo.round_nearest_even", "round"),
-    _unary("sign", 16, "stablehlo.sign", ""),  # torch has 0 where the sign is no number
+    _unary("sign", 16, "stablehlo.sign", ""),  # torch returns 0 for NaN
     _unary("erf", 17, "chlo.erf", "erf"),
     _unary("erfc", 18, "chlo.erfc", "erfc"),
     _unary("logical_not", 19, "stablehlo.not", "logical_not bitwise_not"),
@@ -148,7 +148,7 @@ _ROWS = (
     _unary("atanh", 25, "chlo.atanh", "atanh"),
     _unary("cosh", 26, "chlo.cosh", "cosh"),
     _unary("sinh", 27, "chlo.sinh", "sinh"),
-    _unary("bitwise_not", 28, "", ""),  # of whole numbers, in StableHLO the same as logical_not
+    _unary("bitwise_not", 28, "", ""),  # of integers, in StableHLO the same as logical_not
     _unary("erfinv", 29, "chlo.erf_inv", "erfinv"),
     _unary("gelu", 40, "", ""),  # patterns of ttir-fuse-activations
     _unary("silu", 41, "", ""),
@@ -170,7 +170,7 @@ _ROWS = (
     _binary("ge", 14, "compare GE", "ge.Tensor ge.Scalar"),
     _binary("lt", 15, "compare LT", "lt.Tensor lt.Scalar"),
     _binary("le", 16, "compare LE", "le.Tensor le.Scalar"),
-    _binary("bitwise_and", 17, "", ""),  # of whole numbers: in StableHLO the same as logical_and
+    _binary("bitwise_and", 17, "", ""),  # of integers: in StableHLO the same as logical_and
     _binary("bitwise_or", 18, "", ""),
     _binary("bitwise_xor", 19, "", ""),
     _binary("bitwise_left_shift", 20, "shift_left",
@@ -203,11 +203,11 @@ _ROWS = (
          "stablehlo.convolution", "", _WINDOW),
     _own("conv_transpose2d", 221, "in weight", shapes.conv_transpose2d_shape,
          "", "", f"{_WINDOW}, output_padding: ints"),
-    # Elements in order and at places that are known when the graph runs, along one dimension.
+    # Sorting, and elements at positions computed at run time, along one dimension.
     _own("argsort", 222, "in", shapes.along_shape, "", "", "dim: int, descending: bool"),
     _own("gather", 223, "in index", shapes.gather_shape, "", "", "dim: int"),
     _own("scatter", 224, "in index source", shapes.scatter_shape, "", "",
-         "dim: int, reduce: int"),  # reduce is a place in graph_shapes.REDUCES
+         "dim: int, reduce: int"),  # reduce is an index into graph_shapes.REDUCES
     _own("cumsum", 225, "in", shapes.along_shape, "", "", "dim: int"),
     _own("cumprod", 226, "in", shapes.along_shape, "", "", "dim: int"),
     _own("typecast", 114, "in", shapes.broadcast_shape,
@@ -215,7 +215,7 @@ _ROWS = (
     _own("bitcast", 230, "in", shapes.broadcast_shape, "stablehlo.bitcast_convert"),
     _own("random_bits", 237, "in", shapes.random_bits_shape,
          "stablehlo.rng_bit_generator", "", "shape: ints"),
-    # Patterns of the passes ttir-fuse-*; what may be left out stands last.
+    # Patterns of the passes ttir-fuse-*; optional operands come last.
     _own("softmax", 231, "in", shapes.along_shape, "", "", "dim: int"),
     _own("rms_norm", 232, "inputs", shapes.norm_shape, "", "", "epsilon: float"),
     _own("layer_norm", 233, "inputs", shapes.norm_shape, "", "", "epsilon: float"),

@@ -1,4 +1,4 @@
-"""The shape that an operation of a graph gives; ValueError where its operands do not fit."""
+"""Shapes of the results of graph operations; ValueError if operands do not fit."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Attributes = Mapping[str, Any]
 
 
 def broadcast_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-    """Counted from the last, sizes are equal or one of them is 1 or missing."""
+    """Broadcast shapes: counted from the last, sizes are equal, or one is 1 or missing."""
     rank = max(map(len, shapes))
     padded = [(1,) * (rank - len(shape)) + tuple(shape) for shape in shapes]
     return tuple(_common_size(sizes) for sizes in zip(*padded, strict=True))
@@ -92,7 +92,9 @@ def embedding_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
 
 
 def conv2d_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-    """Channels are the last dimension of the input, and (out, in, height, width) the weights."""
+    """Return (batch, height, width, out): channels are the input's last dimension, and weights are
+    (out, in, height, width).
+    """
     (batch, *sizes, channels), (outputs, inputs, *kernel) = _of_window(shapes)
     groups = attributes["groups"]
     if groups < 1 or channels != inputs * groups or outputs % groups:
@@ -106,7 +108,7 @@ def conv2d_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
 
 
 def conv_transpose2d_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-    """As the gradient of a convolution: (in, out, height, width) are the weights."""
+    """Return a transposed convolution's shape; the weights are (in, out, height, width)."""
     (batch, *sizes, channels), (inputs, outputs, *kernel) = _of_window(shapes)
     groups, more = attributes["groups"], attributes["output_padding"]
     if groups < 1 or channels != inputs or inputs % groups or len(more) != 2:
@@ -127,14 +129,14 @@ def _of_window(shapes: Sequence[Shape]) -> tuple[Shape, Shape]:
 
 
 def _window_lists(attributes: Attributes) -> list[Sequence[int]]:
-    """stride, dilation, what is before and what is after, each of height and width."""
+    """Return stride, dilation, padding before and padding after, each for height and width."""
     stride, dilation, edges = (attributes[name] for name in ("stride", "dilation", "padding"))
     if (len(stride), len(dilation), len(edges)) != (2, 2, 4) or min(*stride, *dilation) < 1:
         raise ValueError("a window has 2 strides and dilations from 1 on, and 4 widths of padding")
     return [stride, dilation, edges[::2], edges[1::2]]
 
 
-# What a scatter does where something is already: the number of it is in files.
+# How a scatter combines a new element with the old one: files contain the index.
 REDUCES = ("replace", "add", "multiply", "maximum", "minimum")
 
 
@@ -144,14 +146,14 @@ def along_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
 
 
 def gather_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-    """For each index the element at it along a dimension, beside where the index stands."""
+    """Gather the element at each index along a dimension; other positions are the index's own."""
     given, index = shapes
     _check_beside(given, index, attributes["dim"])
     return index
 
 
 def scatter_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-    """Each element of the source goes to its index along a dimension, beside where it stands."""
+    """Scatter each element to its index along a dimension; other positions are its own."""
     given, index, source = shapes
     _check_beside(given, index, attributes["dim"])
     if source != index or not 0 <= attributes["reduce"] < len(REDUCES):
@@ -188,7 +190,7 @@ def random_bits_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
 
 
 def norm_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-    """Rows, then the weight and the bias of each column."""
+    """Return the rows' shape; after the rows come each column's weight and bias."""
     rows, *others = shapes
     if not rows or len(others) > 2 or any(prod(each) != rows[-1] for each in others):
         raise ValueError(f"{_text(rows)} and {', '.join(map(_text, others))} are no rows")
@@ -208,7 +210,7 @@ def linear_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
 
 
 def attention_shape(shapes: Sequence[Shape], attributes: Attributes) -> Shape:
-    """Query, key, value and perhaps a mask: batch, heads, sequence, size of a head."""
+    """Check query, key, value and perhaps a mask: (batch, heads, sequence, size of a head)."""
     if len(shapes) not in (3, 4) or any(len(each) != 4 for each in shapes):
         raise ValueError("attention is of three or four tensors of 4 dimensions")
     query, key, value, *mask = shapes

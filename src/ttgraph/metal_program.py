@@ -1,4 +1,4 @@
-"""Running what the host does for a pykernel program, command by command, on the host executor."""
+"""Runs a pykernel program's host commands in order on the host executor."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from .metal_queue import BufferDescription, Queue, WrongAddress
 def run_metal(module: ModuleOp, arrays: Sequence[Array], how: Launching | None = None) -> None:
     """Runs the module of a program that has been through all passes; the last array is written.
 
-    CompileError where its buffers are at wrong addresses.
+    Raises CompileError if its buffers are at wrong addresses.
     """
     modules = modules_of(module)
     function = host_function(modules)
@@ -55,7 +55,7 @@ def host_function(modules: dict[str, ModuleOp]) -> func.FuncOp:
 def program_of(
     op: ttmetal.EnqueueProgramOp, module: ModuleOp, modules: dict[str, ModuleOp]
 ) -> tuple[str, ModuleOp]:
-    """The module whose kernels are run, and its name."""
+    """Return the name and the module of the kernels to run."""
     kernel = op.kernels.data[0]
     name = kernel.root_reference.data
     found = modules[name] if len(kernel.nested_references) else module
@@ -70,7 +70,7 @@ class _Run:
     def create_buffer(self, op: ttmetal.CreateBufferOp) -> None:
         self.queue.create(op.buffer, described(op))
 
-    def deallocate_buffer(self, op: Any) -> None:
+    def deallocate_buffer(self, op: ttmetal.DeallocateBufferOp) -> None:
         self.queue.deallocate(op.buffer)
 
     def write_buffer(self, op: ttmetal.EnqueueWriteBufferOp) -> None:

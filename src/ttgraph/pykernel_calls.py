@@ -1,8 +1,8 @@
 """Path 2 of the guide: a ttnn call in a pykernel function becomes ttir, then threads of cores.
 
 The function's tensors may be of torch, numpy or ttnn; a result is of the same kind, and may be an
-operand or a stream of the program that follows. The simulator has ttnn's own result; both backends
-refuse what does not become threads.
+operand or a stream of a later program. The simulator uses ttnn's own result; both backends reject
+calls that cannot become threads.
 """
 
 from __future__ import annotations
@@ -25,6 +25,8 @@ from ttl.semantics.current_engine import CALLS
 from ttl.semantics.dtypes import Array, DType
 
 if TYPE_CHECKING:
+    from xdsl.dialects.builtin import ModuleOp
+
     from ttl.ttnn.operations.run import Operation
 
 _UNARY = (
@@ -42,13 +44,15 @@ Arrays = Mapping[str, Array]
 
 @dataclass(slots=True)
 class Calls:
-    """The calls of ttnn that one call of a pykernel function makes."""
+    """Calls of ttnn that one call of a pykernel function makes."""
 
     named: dict[str, Any]  # its tensors; results are added
     config: Config
     results: list[Any] = field(default_factory=list)
 
-    def __call__(self, op: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
+    def __call__(
+        self, op: Operation, args: tuple[object, ...], kwargs: dict[str, object]
+    ) -> object:
         try:
             with made_by(None):
                 result = _result(op, args, kwargs, self.config)
@@ -61,7 +65,7 @@ class Calls:
 
 @contextmanager
 def made_by(calls: Calls | None) -> Iterator[None]:
-    """Hand the calls of ttnn inside to `calls`; None: they are ttnn's own."""
+    """Pass calls of ttnn inside to `calls`; None leaves them to ttnn."""
     token = CALLS.set(calls)
     try:
         yield
@@ -72,16 +76,16 @@ def made_by(calls: Calls | None) -> Iterator[None]:
 def _result(
     op: Operation, args: tuple[object, ...], kwargs: dict[str, object], config: Config
 ) -> Any:
-    given = _bound(op, args, kwargs)
+    given = _bind(op, args, kwargs)
     arrays = {name: array_of(value) for name, value in given.items() if is_tensor(value)}
     if not arrays:
         raise refused(f"{op.spelling} without a tensor", "give it tensors of the function")
     first = given[next(iter(arrays))]
     dtype = checked_dtype(first, "argument")
-    return _like(first, _computed(op, given, arrays, dtype, config), dtype)
+    return _make_like(first, _computed(op, given, arrays, dtype, config), dtype)
 
 
-def _bound(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+def _bind(op: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, Any]:
     kwargs = {op.also.get(name, name): value for name, value in kwargs.items()}
     _require_nothing(op, [name for name in kwargs if name not in op.signature.parameters])
     try:
@@ -92,10 +96,11 @@ def _bound(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict
     return dict(found.arguments)
 
 
-def _like(first: Any, values: Array, dtype: DType) -> Any:
+def _make_like(first: Any, values: Array, dtype: DType) -> Any:
     if isinstance(first, ttnn.Tensor):
-        place: dict[str, Any] = dict(layout=ttnn.TILE_LAYOUT, device=ttnn.open_device(device_id=0))
-        return ttnn.from_numpy(np.ascontiguousarray(values), dtype=dtype, **place)
+        layout, device = ttnn.TILE_LAYOUT, ttnn.open_device(device_id=0)
+        array = np.ascontiguousarray(values)
+        return ttnn.from_numpy(array, dtype=dtype, layout=layout, device=device)
     if not hasattr(first, "detach"):
         return values.astype(first.dtype)
     import torch
@@ -124,7 +129,7 @@ def _computed(
 
 
 def _call(op: Operation, given: Mapping[str, Any], arrays: Arrays) -> tuple[str, list[Array], str]:
-    """The name in ttir, its operands, and its attributes as text; RuleBroken if it has none."""
+    """Return the ttir name, operands, and attributes as text; raise RuleBroken if it has none."""
     name, operands, attributes = _SAME.get(op.name, op.name), [*arrays.values()], ""
     defaults = op.signature.parameters
     options = {
@@ -168,7 +173,7 @@ def _require_nothing(op: Operation, options: Iterable[str]) -> None:
 
 def _module(
     name: str, operands: list[Array], attributes: str, shape: tuple[int, ...], dtype: DType
-) -> Any:
+) -> ModuleOp:
     from ttgraph.dialects import make_context
     from ttl.dialects.reading import parse_module
 

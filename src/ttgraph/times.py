@@ -1,10 +1,10 @@
-"""Estimated times of a graph in a flatbuffer: kernels by the model, operations of ttnn by roofs.
+"""Estimates times of a graph in a flatbuffer: kernels by the model, calls of ttnn by rooflines.
 
 Rules
-* roof: an operation of ttnn takes its start and the longest of: its bytes by what all nodes get
-  from DRAM, its products by the matrix units, its function by the vector units.
-* nodes: those of the chip, or one for each tile of the result if that is fewer.
-* once: bodies of loops and all branches count once; how often they run is in the data.
+* roof: a call of ttnn takes its launch plus the longest of: its bytes at the DRAM bandwidth of all
+  nodes, its products on the matrix units, its function on the vector units.
+* nodes: the chip's nodes, or one for each tile of the result if that is fewer.
+* once: bodies of loops and all branches count once; how often they run depends on the data.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ FREE = ("constant", "bitcast", "assign", "empty")  # nothing runs on the device
 
 @dataclass(frozen=True, slots=True)
 class CallTime:
-    """A call of the graph; microseconds."""
+    """Time of a call of the graph, in microseconds."""
 
     name: str
-    is_kernel: bool  # of ours, simulated; else an operation of ttnn
+    is_kernel: bool  # simulated; otherwise a call of ttnn
     times: Range
     bound: str
 
@@ -54,7 +54,7 @@ def _total(times: Sequence[Range]) -> Range:
 
 
 def graph_time(runtime: Runtime, name: str, target: Target, data: object = None) -> GraphTime:
-    """`name` is that of the file. Kernels are for the chip that they were compiled for."""
+    """Estimate a file called `name`, with kernels on the chip that they were compiled for."""
     costs = data or load_costs(target.name)
     calls = [
         call
@@ -114,7 +114,7 @@ def _parts(
 
 
 def _products(step: Step, given: Sequence[TensorDescription], result: TensorDescription) -> float:
-    """Of a tile by a tile."""
+    """Count the products of a tile by a tile."""
     size = prod(result.shape)
     if step.operation in ("matmul", "linear"):
         depth = given[0].shape[-1]

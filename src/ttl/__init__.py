@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-import ttl.loading  # first: the classes of the others are dataclasses
+import ttl.loading  # first: other modules define dataclasses
 
 # isort: split
 from ttl import arrays, language
@@ -30,7 +30,7 @@ from ttl.language.old_names import OLD_NAMES
 
 @cache
 def _define() -> None:
-    """An operation that is defined is going to be called, on the simulator in most processes."""
+    """Load the engines when an operation is defined: most processes call it on the simulator."""
     from ttl.driver import load_engines
 
     load_engines(with_compiler=False)
@@ -50,25 +50,25 @@ def _bind(operation: Operation, args: tuple[object, ...], kwargs: dict[str, obje
     return PROCESS_DRIVER.bind(operation, args, kwargs)
 
 
-def _compile(operation: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
+def _compile(operation: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
     from ttl.driver import PROCESS_DRIVER
 
     return PROCESS_DRIVER.compile(operation, args, kwargs)
 
 
-def _body_of(operation: Operation, arguments: dict[str, object]) -> Callable[..., Any]:
+def _body_of(operation: Operation, arguments: dict[str, object]) -> Callable[..., object]:
     from ttl.source.unified import body_of
 
     return body_of(operation, arguments)
 
 
-def _tune(tuned: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def _tune(tuned: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> object:
     from ttl.studio.tuning import tune
 
     return tune(tuned, args, kwargs)
 
 
-# `import ttl.math` and `from ttl.block import fill` are as good as `ttl.math` and `ttl.block`.
+# Makes `import ttl.math` and `from ttl.block import fill` work like `ttl.math` and `ttl.block`.
 sys.modules["ttl.math"], sys.modules["ttl.block"] = language.math, block_functions
 
 LAUNCH_HOOK.launch, LAUNCH_HOOK.bind, LAUNCH_HOOK.compile = _launch, _bind, _compile
@@ -86,11 +86,11 @@ __all__ = [
 __all__ += arrays.__all__
 __all__ += language.__all__
 
-# What else programs name. `import *` does not bring it: it would hide Python's `max` and `round`.
+# Other public names, not in `import *`, which would hide Python's `max` and `round`.
 ttl = sys.modules[__name__]  # `from ttl import ttl`
-BlockExpr = language.BlockExpression  # as the specification prints it
+BlockExpr = language.BlockExpression  # the specification's name
 
-if TYPE_CHECKING:  # stubs of what is made from the op table: python tests/editor/stubs.py
+if TYPE_CHECKING:  # stubs of functions made from the op table: python tests/editor/stubs.py
     from ttl import block, math
 else:
     math, block = language.math, block_functions

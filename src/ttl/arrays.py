@@ -1,18 +1,18 @@
-"""Tensors of ttnn from arrays of numpy, and back: the same with the embedded ttnn and the real one.
+"""Converts numpy arrays to ttnn tensors and back, with the embedded ttnn and the real one.
 
-The real ttnn has no from_numpy(), and its Tensor.to_numpy() gives no usable array of bfloat16. Here
-values are rounded as the embedded one rounds them, so a program starts from the same numbers in
-both, and no torch is needed.
+The real ttnn has no from_numpy(), and its Tensor.to_numpy() gives no usable array of bfloat16.
+These functions round as the embedded ttnn does, so a program starts from equal numbers in both, and
+need no torch.
 """
 
 from __future__ import annotations
 
 import sys
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ttl.diagnostics import UsageError, codes
 from ttl.diagnostics.frames import calling_span
@@ -27,17 +27,17 @@ __all__ = ["from_numpy", "to_numpy"]
 
 def from_numpy(
     array: object,
-    dtype: Any = None,
-    layout: Any = None,
-    device: Any = None,
+    dtype: object = None,
+    layout: object = None,
+    device: object = None,
     memory_config: object = None,
     mesh_mapper: object = None,
 ) -> Tensor:
-    """A tensor with a copy of the array's elements, rounded to `dtype`.
+    """Make a tensor with a copy of the array's elements, rounded to `dtype`.
 
-    It is one of the ttnn that `device`, `memory_config` and `dtype` are of; without these, of the
-    one that `import ttnn` gives. The layout is TILE_LAYOUT if not said, the element type that of
-    the array, float32 for float64. Without a device the tensor is on the host.
+    The tensor belongs to the ttnn of `device`, `memory_config` and `dtype`; without these, to the
+    one that `import ttnn` gives. The default layout is TILE_LAYOUT, the default element type the
+    array's, float32 for float64. Without a device the tensor is on the host.
     """
     values = np.asarray(array)
     if values.dtype.kind not in "fiub" and dtype_of_array(values) is None:
@@ -60,11 +60,11 @@ def from_numpy(
     return made
 
 
-def to_numpy(tensor: Any, mesh_composer: Any = None) -> NDArray[Any]:
-    """A fresh array of the tensor's elements, without padding, in the tensor's own type.
+def to_numpy(tensor: Any, mesh_composer: object = None) -> Array:
+    """Return a new array of the tensor's elements, without padding, in the tensor's own type.
 
-    bfloat16 is that of ml_dtypes. numpy has no block floats: they come as float32. The parts of
-    several devices are joined by a mesh composer.
+    bfloat16 is ml_dtypes'. Block floats become float32, since numpy has none. A mesh composer joins
+    the parts of several devices.
     """
     kind = find_dtype(tensor)
     if kind is None or not hasattr(tensor, "layout"):
@@ -84,8 +84,8 @@ def to_numpy(tensor: Any, mesh_composer: Any = None) -> NDArray[Any]:
 # ttnn ---------------------------------------------------------------------------------------------
 
 
-def _home(*values: Any) -> Any:
-    """The module of ttnn that the first of these is of, else the one that programs import."""
+def _home(*values: object) -> ModuleType:
+    """Return the ttnn module of the first value that has one, else the one programs import."""
     for value in values:
         package = type(value).__module__.partition(".")[0]
         if package == "ttl":
@@ -99,13 +99,15 @@ def _is_embedded(ttnn: object) -> bool:
     return ttnn is sys.modules.get("ttl.ttnn")
 
 
-def _plain(mapper: object) -> Any:
-    """One that copies the tensor to every device is a wrapper in Python."""
+def _plain(mapper: object) -> object:
+    """Unwrap a mesh mapper: the one that copies to every device has a Python wrapper."""
     return mapper.unwrap() if hasattr(mapper, "unwrap") else mapper
 
 
-def _real_tensor(ttnn: Any, values: Array, kind: DType, layout: Layout, **options: Any) -> Any:
-    """On the host. ttnn gets numbers that it need not round."""
+def _real_tensor(
+    ttnn: ModuleType, values: Array, kind: DType, layout: Layout, **options: object
+) -> Any:
+    """Make a host tensor of the real ttnn, from numbers that ttnn need not round."""
     element_type = getattr(ttnn, kind.name.lower(), None)
     if element_type is None:
         raise _wrong(f"the installed ttnn has no {kind}", "use bfloat16 or float32")
@@ -118,7 +120,7 @@ def _real_tensor(ttnn: Any, values: Array, kind: DType, layout: Layout, **option
 # Arguments ----------------------------------------------------------------------------------------
 
 
-def _element_type(values: Array, dtype: Any) -> DType:
+def _element_type(values: Array, dtype: object) -> DType:
     found = dtype_of_array(values) if dtype is None else as_dtype(dtype)
     if found is not None:
         return found
@@ -129,7 +131,7 @@ def _element_type(values: Array, dtype: Any) -> DType:
     raise _wrong(f"an array of {values.dtype} {which}", helps)
 
 
-def _layout(layout: Any) -> Layout:
+def _layout(layout: object) -> Layout:
     found = TILE_LAYOUT if layout is None else as_layout(layout)
     if found is None:
         raise _wrong(f"layout={layout!r}: not a layout", "use ttnn.TILE_LAYOUT")

@@ -1,7 +1,7 @@
 """Every option and environment variable. The driver and the tools read them; others get values.
 
-The environment is read and never written. A command of ours chooses variables for its process, a
-call that needs other options chooses them for itself, and neither is seen by anybody else's calls.
+The environment is read and never written. Our commands choose variables for their process, and a
+call that needs other options chooses them for itself; other calls see neither.
 """
 
 from __future__ import annotations
@@ -22,23 +22,23 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 KERNEL_DUMPS = "ttlang_kernel_dumps"  # in the current folder
-OURS = ("TTL_", "TTLANG_", "PYTTLANG_")  # how our variables begin
+OURS = ("TTL_", "TTLANG_", "PYTTLANG_")  # prefixes of our variables
 CACHE_LIMIT = "PYTTLANG_CACHE_LIMIT"
-# Names that variables had before; they hold where the present name is not set.
+# Former names of variables, used if the present name is not set.
 OLD_VARIABLES = {CACHE: OLD_CACHE, CACHE_LIMIT: "PYTTL_CACHE_LIMIT"}
 BACKENDS = ("sim", "host", "device")
-# What is rounded how: f32 has all its digits in the simulator; it is cut off in the matrix unit, as
-# in compiled kernels; and ties and stores to 16 bits are rounded as on the chip, too.
+# language: the simulator keeps all digits of f32; tf32: the matrix unit cuts f32 off, as in
+# compiled kernels; chip: ties and stores to 16 bits also round as on the chip.
 ROUNDINGS = ("language", "tf32", "chip")
-SCHEDULERS = ("greedy", "fair")  # when the simulator goes on to another kernel
+SCHEDULERS = ("greedy", "fair")  # when the simulator switches to another kernel
 
 
 NO_CHOICE = WarningOptions()
-Read = Callable[[str, str], Any]  # a variable and its text -> the option, None for the default
+Read = Callable[[str, str], object]  # a variable and its text -> the option, None for the default
 
 
 def _option(variable: str, read: Read = lambda _, text: text, default: object = None) -> Any:
-    """A field of Config that a variable of the environment sets."""
+    """Make a field of Config that an environment variable sets."""
     return field(default=default, metadata={"variable": variable, "read": read})
 
 
@@ -51,7 +51,7 @@ def _is_on(text: str) -> bool:
 
 
 def _folder(_: str, text: str) -> str | None:
-    """A folder, or a flag for the one that the public compiler has."""
+    """Return a folder; a flag stands for the public compiler's."""
     if not _is_on(text):
         return None
     return KERNEL_DUMPS if text.lower() in ("1", "true", "yes", "on") else text
@@ -68,7 +68,7 @@ NO_LIMIT = 0
 
 
 def read_bytes(text: str) -> int:
-    """512M, 2G, a number of bytes, or none; ValueError if it is something else."""
+    """Parse 512M, 2G, a number of bytes, or none; raise ValueError for anything else."""
     number, unit = text.strip().lower().removesuffix("b"), 1
     if number == "none":
         return NO_LIMIT
@@ -96,7 +96,7 @@ def _target(variable: str, text: str) -> str | None:
 
 
 def read_target(text: str) -> str:
-    """The target that `text` names; ValueError, with the list of them, if there is none."""
+    """Return the target that `text` names, or raise ValueError with the list of targets."""
     name = find_choice(text)
     if name is None:
         from ttl.diagnostics.names import near_names  # only when needed
@@ -108,7 +108,7 @@ def read_target(text: str) -> str:
 
 
 def target_list() -> str:
-    """Names of targets, with the sizes of their grids."""
+    """Return the names of targets with the sizes of their grids."""
     sizes = ["{}x{}".format(*load(name).default_grid) for name in CHOICES]
     shown = [f"{name} ({size} nodes)" for name, size in zip(CHOICES, sizes, strict=True)]
     return f"{', '.join(shown[:-1])} and {shown[-1]}"
@@ -128,7 +128,7 @@ def _grid(variable: str, text: str) -> tuple[int, int] | None:
 
 
 def read_grid(text: str) -> tuple[int, int]:
-    """ROWS,COLUMNS as the public simulator has them, to our (columns, rows); ValueError if not."""
+    """Parse the public simulator's ROWS,COLUMNS to our (columns, rows), or raise ValueError."""
     rows, columns = (size.strip() for size in text.split(","))
     if not is_positive(rows) or not is_positive(columns):
         raise ValueError(text)
@@ -229,24 +229,24 @@ class Config:
 
     @property
     def chip(self) -> str:
-        """The name of the target's chip, as in artifacts and files of costs."""
+        """The name of the target's chip in artifacts and files of costs."""
         return load(self.target).name
 
     @property
     def cache_dir(self) -> Path:
-        """A temporary folder where others could have put code into the one that is chosen."""
+        """The chosen folder, or a temporary one if others could write code into the chosen one."""
         return _path(self.cache_folder)
 
     @property
     def wants_artifact(self) -> bool:
-        """Is there anything that only a compilation gives?"""
+        """Whether an option needs a compilation."""
         files = (self.initial_mlir, self.final_mlir, self.compile_to, self.kernel_dumps)
         dumps = (*files, self.verbose_passes)
         asked = self.compile_only or self.estimate or self.trace_times
         return self.backend in ("host", "device") or asked or any(dumps)
 
     def severity_of(self, code: Code) -> Severity | None:
-        """How a diagnostic is treated; None: it is not shown."""
+        """Return the severity of a diagnostic, or None to hide it."""
         return self.warnings.severity_of(code, self.strict)
 
     @classmethod
@@ -255,11 +255,11 @@ class Config:
 
     @classmethod
     def current(cls) -> Config:
-        """What holds for the calling thread now: the environment, over it what the command line of
-        this process chose, over that what the call around this one chose.
+        """Return the calling thread's options: environment, overridden by the command line,
+        overridden by the enclosing chosen_options().
         """
         chosen, now = _CHOSEN.get(), _PROCESS
-        # A launch may ask every few microseconds: what is set is compared as it lies in memory.
+        # Launches may ask every few microseconds, so compare the environment's raw data.
         in_memory = getattr(os.environ, "_data", None)
         if in_memory is None:
             return _config(_given(os.environ, now.variables), chosen)
@@ -272,17 +272,17 @@ class Config:
 
 @cache
 def _path(folder: str) -> Path:
-    """A process that only simulates or compiles has no other use for this module."""
+    """Import pathlib late: a process that only simulates or compiles needs it only here."""
     from pathlib import Path
 
     return Path(usable(folder))
 
 
 class _Process:
-    """The variables that the command line chose: for all threads of a program, so no context."""
+    """The command line's variables; they are for all threads, so no context variable."""
 
     variables: Mapping[str, str] = {}
-    last: tuple[tuple[Any, ...], Config] | None = None  # what was set when a call asked last
+    last: tuple[tuple[object, ...], Config] | None = None  # the last call's settings and Config
 
 
 _PROCESS = _Process()
@@ -290,7 +290,7 @@ _CHOSEN: ContextVar[tuple[tuple[str, object], ...]] = ContextVar("ttl_chosen_opt
 
 
 def chosen_variables() -> dict[str, str]:
-    """Our variables that are set, in the environment or by the command line."""
+    """Return our variables that the environment or the command line sets."""
     ours = {name: text for name, text in os.environ.items() if _is_ours(name)}
     return {**ours, **_PROCESS.variables}
 
@@ -300,14 +300,15 @@ def _is_ours(name: str) -> bool:
 
 
 def old_variables(environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """The variables that are set under the name they had before, with the present one."""
+    """Return the former names of variables that are set, with the present names."""
     return {old: now for now, old in OLD_VARIABLES.items() if environment.get(old)}
 
 
 @contextmanager
 def process_variables(variables: Mapping[str, str]) -> Iterator[None]:
-    """Inside, these variables have these values for every thread of the process. For commands,
-    which run one program at a time.
+    """Set variables for every thread of the process, inside the context.
+
+    For commands, which run one program at a time.
     """
     before, _PROCESS.variables = _PROCESS.variables, {**variables}
     try:
@@ -325,8 +326,9 @@ def process_config(variables: Mapping[str, str]) -> Iterator[Config]:
 
 @contextmanager
 def chosen_options(**options: object) -> Iterator[None]:
-    """Inside, fields of Config have these values for the calls of this thread. `warnings` may be
-    text: chosen_options(strict=True, warnings="ignore=TTL3006").
+    """Set fields of Config for the calls of this thread, inside the context.
+
+    `warnings` may be text: chosen_options(strict=True, warnings="ignore=TTL3006").
     """
     if isinstance(text := options.get("warnings"), str):
         options["warnings"] = _warnings("warnings", text)
@@ -338,13 +340,13 @@ def chosen_options(**options: object) -> Iterator[None]:
 
 
 OPTIONS = {each.metadata["variable"]: each for each in fields(Config) if each.metadata}
-# Every variable that a configuration depends on.
+# Every variable that Config depends on.
 VARIABLES = (*OPTIONS, CACHE, *OLD_VARIABLES.values(), "XDG_CACHE_HOME", "HOME")
 Given = tuple[tuple[str, str | None], ...]
 
 
 def _given(environment: Mapping[str, str], over: Mapping[str, str]) -> Given:
-    """The settings of a launch are looked up by the variables' values, not read again."""
+    """Return the variables' values, by which _config() caches a launch's options."""
     get = environment.get
     return tuple([(name, over[name] if name in over else get(name)) for name in VARIABLES])
 
@@ -363,6 +365,6 @@ def _config(given: Given, chosen: tuple[tuple[str, object], ...]) -> Config:
 
 
 def _name_that_is_set(variable: str, variables: Mapping[str, str]) -> str:
-    """The present name, if it is set or has no older one."""
+    """Return the present name of a variable, or the old one if only that is set."""
     old = OLD_VARIABLES.get(variable)
     return variable if old is None or variables.get(variable) else old

@@ -324,9 +324,9 @@ def matmul(
     *,
     transpose_rhs: bool = False,
 ) -> BlockExpression:
-    """The matrix product `a @ b`; with `transpose_b` that of `a` and the transpose of `b`.
+    """Return the matrix product `a @ b`; `transpose_b` transposes `b` first.
 
-    Works on what the operator works on. `transpose_rhs` is the public compiler's name for it.
+    Works on the operator's operands. `transpose_rhs` is the public compiler's `transpose_b`.
     """
 
 def max(a: BlockExpression | float, b: BlockExpression | float) -> BlockExpression:

@@ -1,4 +1,4 @@
-"""For tests and measurements of operations: `import ttl.testing`."""
+"""Measurements of operations for tests: `import ttl.testing`."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ __all__ = ["Bench", "bench"]
 
 @dataclass(frozen=True, slots=True)
 class Bench:
-    """How long an operation takes: measured on a device, with calls and waits of the host, or
-    estimated without one, the kernels alone.
+    """The time of an operation: measured on a device, including the host's calls and waits, or
+    estimated without one, for the kernels alone.
     """
 
     microseconds: float  # the median, or the typical case
     best: float
     worst: float
-    estimate: Estimate | None = None  # why; None if it was measured
+    estimate: Estimate | None = None  # the details; None if measured
 
     @property
     def is_measured(self) -> bool:
@@ -47,10 +47,10 @@ def bench(
     repeats: int = 10,
     **kwargs: object,
 ) -> Bench:
-    """Tensors of the real ttnn: runs the operation on their device. Others: the estimate for the
-    chip of TTL_TARGET; their tensors keep what they hold.
+    """Measure an operation on the device of real ttnn tensors, or estimate it for other tensors.
 
-    Raises what the call of the operation raises.
+    The estimate is for the chip of TTL_TARGET and leaves the tensors unchanged. Raises the
+    exceptions of the operation's call.
     """
     if isinstance(operation, Tuned):
         operation = operation.operation
@@ -89,7 +89,7 @@ def _measured(
     ttnn, device = module_of(tensors[0]), tensors[0].device()
     call: Callable[[], object] = partial(operation, *args, **kwargs)
     if isinstance(operation, Operation):
-        call = operation.bind(*args, **kwargs)  # what a body takes is no part of the kernels' time
+        call = operation.bind(*args, **kwargs)  # excludes the body's own time
     times = []
     for number in range(warm_ups + repeats):
         ttnn.synchronize_device(device)

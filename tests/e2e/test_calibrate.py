@@ -12,7 +12,7 @@ import pytest
 from ttl.cli import main
 from ttl.device.profile import ProfilerLog
 from ttl.studio.calibration import PROGRAM
-from ttl.studio.calibration.measured import Measured, calibrated
+from ttl.studio.calibration.measured import Measured, calibrate_costs
 from ttl.target.costs import Case, load_costs, read_costs
 
 HEAD = [
@@ -60,7 +60,7 @@ def test_costs_are_those_of_the_chip_that_was_measured() -> None:
     log = ProfilerLog()
     zones = log.zones(sample())
     assert log.clock_mhz == 900
-    made, names = calibrated(load_costs("wormhole_b0"), zones, log.clock_mhz)
+    made, names = calibrate_costs(load_costs("wormhole_b0"), zones, log.clock_mhz)
     costs = read_costs(made, Case.TYPICAL)
     assert costs["clock_ghz"] == 0.9
     assert costs["noc.dram_read.issue_cycles"] == pytest.approx(ISSUE, abs=0.1)

@@ -135,7 +135,7 @@ def _parameters(
 
 def _type(parameter: Parameter, op: BlockOp | None) -> str:
     if op is None:
-        return {"bool": "bool", "Any": EXPRESSION}[str(parameter.annotation)]
+        return {"bool": "bool", "object": EXPRESSION, "Any": EXPRESSION}[str(parameter.annotation)]
     kinds = {each.name: each.kind for each in (*op.parameters, *_flags(op))}
     if parameter.name in kinds:
         return TYPES[kinds[parameter.name]]

@@ -20,8 +20,8 @@ from ttl.config import Config
 from ttl.diagnostics import UsageError
 from ttl.source.read import read_module
 from ttl.studio.lsp.calls import record_of
-from ttl.studio.lsp.names import wrong_names
-from ttl.studio.lsp.states import block_states
+from ttl.studio.lsp.names import find_wrong_names
+from ttl.studio.lsp.states import find_block_states
 from ttl.studio.lsp.worker import look
 
 SOURCES = Path(__file__).parents[2] / "src"
@@ -97,7 +97,7 @@ class Editor:
         found = await self.client.text_document_hover_async(at)
         return "" if found is None else found.contents.value  # type: ignore[union-attr]
 
-    async def fixes(self, diagnostic: types.Diagnostic) -> list[types.CodeAction]:
+    async def find_fixes(self, diagnostic: types.Diagnostic) -> list[types.CodeAction]:
         context = types.CodeActionContext([diagnostic])
         asked = types.CodeActionParams(self.document, diagnostic.range, context)
         found: Any = await self.client.text_document_code_action_async(asked)
@@ -250,18 +250,18 @@ def test_only_so_many_programs_are_kept(program, tmp_path, monkeypatch) -> None:
 
 def test_names() -> None:
     text = "import ttl as t\n\ndef kernel():\n    x = t.math.exq(lenght)\n    return x\n"
-    found = wrong_names(read_module(text), "p.py")
+    found = find_wrong_names(read_module(text), "p.py")
     assert [(each.message, each.primary.span.line) for each in found] == [
         ("ttl.math has no `exq`", 4),
         ("`lenght` is not defined in this kernel", 4),
     ]
     assert "`exp`" in found[0].helps[0]
     stars = read_module("from numpy import *\ndef f():\n    return zeros\n")
-    assert wrong_names(stars, "p.py") == []
+    assert find_wrong_names(stars, "p.py") == []
 
 
 def test_states_of_blocks() -> None:
-    lines = block_states(read_module(PROGRAM))
+    lines = find_block_states(read_module(PROGRAM))
     at = {text.strip(): number for number, text in enumerate(PROGRAM.splitlines(), 1)}
     state = {n: lines[at[text]]["x_blk"][:3].strip() for n, text in {
         "reserved": "with x_dfb.reserve() as x_blk:",

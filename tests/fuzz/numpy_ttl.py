@@ -596,9 +596,9 @@ def _dst(tensors: Sequence[Tensor], options: dict[str, Any]) -> str:
         wide = formats & {"float32", "float16"} or options.get("has_product", False)
     if not wide and "float16" in formats:
         raise Unknown("registers of float16")
-    if wide and formats & {"float32", "float16"}:
+    if wide and "float32" in formats:
         return "float32"
-    return KEPT if wide else "bfloat16"
+    return KEPT if wide else "bfloat16"  # no buffer has 32 bits: docs/decisions/0005
 
 
 def loaded(text: str) -> dict[str, Any]:

@@ -101,13 +101,16 @@ def test_a_right_program_has_the_results_of_numpy() -> None:
 
 @pytest.mark.parametrize("dtype", ALL_TYPES)
 def test_the_reference_knows_every_element_type(dtype: str) -> None:
-    """Integers wrap, and floats are rounded: 3 * 85 is none of a uint8, nor of a bfloat4_b."""
+    """Integers wrap, and floats are rounded: 3 * 85 is none of a uint8, nor of a bfloat4_b.
+
+    Registers have 32 bits beside float16, and what the compiler keeps of them may be read as TF32.
+    """
     statement = "y_blk.store(a_blk * 3 + a_blk)"
     text = with_tail(
         PROGRAM.replace("y_blk.store(a_blk + 1)", statement), [((32, 32), dtype, 0, 99, 1)] * 2
     )
     wanted, found = expected(text), run(text, "sim").results[1]
-    assert wanted is not None and not wanted[1].error.any()
+    assert wanted is not None and wanted[1].error.any() == (dtype == "float16")
     assert not wanted[1].difference(found)
     assert "for" in wanted[1].difference(found + (np.arange(1024) == 77).reshape(32, 32))
 

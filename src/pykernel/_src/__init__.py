@@ -1,1 +1,1 @@
-"""Where the older programs find `kernel_ast`."""
+"""The place where older programs find `kernel_ast`."""

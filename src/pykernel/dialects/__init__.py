@@ -1,4 +1,4 @@
-"""The d2m dialect, and those that lead from it to kernels."""
+"""The d2m dialect, and the dialects between it and kernels."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from xdsl.ir import Dialect
 
 
 def make_dialects() -> list[Dialect]:
-    """Make d2m, ttcore with the part that only d2m uses, and what d2m is made of upstream."""
+    """Make d2m, ttcore with the operations that only d2m uses, and upstream dialects."""
     from xdsl.dialects.linalg import Linalg
     from xdsl.dialects.memref import MemRef
     from xdsl.dialects.tensor import Tensor

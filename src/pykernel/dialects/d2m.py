@@ -64,7 +64,7 @@ from .d2m_types import layout_of as layout_of
 
 
 class GlobalOp(DefinedOperation):
-    """A tensor that threads name: the operand `index` of the generic."""
+    """A tensor that threads name: operand `index` of the generic."""
 
     name = "ttcore.global"
     sym_name = prop_def(SymbolNameConstraint())
@@ -91,7 +91,7 @@ EmptyOp = define_operation(
 
 
 class FullOp(DefinedOperation):
-    """A block with one value everywhere."""
+    """A block filled with one value."""
 
     name = "d2m.full"
     value = prop_def(FloatAttr)
@@ -101,7 +101,7 @@ class FullOp(DefinedOperation):
 
 
 class LayoutOp(DefinedOperation, ABC):
-    """The first operand as the second has room for it."""
+    """Converts the first operand to the layout of the second."""
 
     input = operand_def()
     output = operand_def()
@@ -115,15 +115,15 @@ class LayoutOp(DefinedOperation, ABC):
 ToLayoutOp = define_operation("d2m.to_layout", LayoutOp)
 
 
-# A tensor of the host, divided into tiles among the cores.
+# A host tensor, divided into tiles among the cores.
 TilizeOp = define_operation("d2m.tilize", LayoutOp)
 UntilizeOp = define_operation("d2m.untilize", LayoutOp)
-# A view of `input` that blocks are read from, by way of the buffers in `output`.
+# A view of `input` to read blocks from, through the buffers in `output`.
 StreamLayoutOp = define_operation("d2m.stream_layout", LayoutOp)
 
 
 class ViewLayoutOp(DefinedOperation):
-    """The same elements, divided in another way; nothing is moved."""
+    """Another division of the same elements; moves nothing."""
 
     name = "d2m.view_layout"
     input = operand_def()
@@ -139,7 +139,7 @@ class ViewLayoutOp(DefinedOperation):
 
 
 class MeshShardOp(DefinedOperation):
-    """The part of a tensor that each device of a mesh has, or all parts together."""
+    """The part of a tensor on each device of a mesh, or all parts joined."""
 
     name = "d2m.mesh_shard"
     input = operand_def(TensorType)
@@ -175,7 +175,7 @@ class MeshShardOp(DefinedOperation):
 
 
 class CallOp(DefinedOperation):
-    """Runs a program, which is a module of its own; the last argument is for its result."""
+    """Runs a program, which is its own module; the last argument receives the result."""
 
     name = "d2m.call"
     program = prop_def(SymbolRefAttr)
@@ -200,13 +200,13 @@ class AcquireOp(DefinedOperation, ABC):
             raise VerifyException(f"{self.name} gives a block of its buffer")
 
 
-# The next block to read; of the output: what was stored is ready.
+# The next block to read; for the output, whether the stored data are ready.
 WaitOp = define_operation("d2m.wait", AcquireOp)
 ReserveOp: type[AcquireOp] = define_operation("d2m.reserve", AcquireOp)
 
 
 class ReleaseOp(DefinedOperation):
-    """Where a block is released, if that is not the end of the region that acquires it."""
+    """Releases a block before the end of the region that acquires it."""
 
     name = "d2m.release"
     block = operand_def()
@@ -218,7 +218,7 @@ class ReleaseOp(DefinedOperation):
 
 
 class ToTensorOp(DefinedOperation):
-    """What is in the memory of a block, for math to read (bufferization has it without L1)."""
+    """Reads a block's memory as a value for math (bufferization does this without L1)."""
 
     name = "d2m.to_tensor"
     block = operand_def(MemRefType)
@@ -233,7 +233,7 @@ class ToTensorOp(DefinedOperation):
 
 
 class StoreOp(DefinedOperation):
-    """The value is made in the block: a matrix product is added to what is there."""
+    """Makes the value in the block; adds a matrix product to the block's contents."""
 
     name = "d2m.store"
     value = operand_def()
@@ -256,7 +256,7 @@ CoreIndexOp = define_operation("d2m.core_index", IndexOp)  # 0 is y, 1 is x
 
 
 class IterIndexOp(IndexOp):
-    """The step of an iterator of the generic around it, in affine form."""
+    """The step of an iterator of the surrounding generic, in affine form."""
 
     name = "d2m.iter_index"
 
@@ -267,7 +267,7 @@ class IterIndexOp(IndexOp):
 
 
 class GetGlobalOperandOp(DefinedOperation):
-    """An operand of the generic, by its number."""
+    """The operand of the generic with this number."""
 
     name = "d2m.get_global_operand"
     index = prop_def(IntegerAttr)
@@ -282,12 +282,12 @@ class GetGlobalOperandOp(DefinedOperation):
 
 # Tiles, from the op table -------------------------------------------------------------------------
 
-# The guide's names, where the table has others.
+# Names in the guide that differ from the table's.
 GUIDE_NAMES = {"max": "maximum", "min": "minimum", "neg": "negative", "broadcast": "bcast"}
 
 
 class TileOp(DefinedOperation, ABC):
-    """An operation of the op table on one tile; what it sums up comes last."""
+    """An operation of the op table on one tile; an accumulated operand comes last."""
 
     inputs = var_operand_def(TileType)
     result = result_def(TileType)
@@ -309,12 +309,12 @@ TILES = OperationTable(
 
 # Registers and whole blocks -----------------------------------------------------------------------
 
-# Our own passes decide on registers below it (convert-ttl-to-compute, ttl-assign-dst), so none of
-# these is made here; they are read, checked and written for IR of other frontends.
+# Our own passes assign registers later (convert-ttl-to-compute, ttl-assign-dst) and make none of
+# these operations; we read, check and write them for IR of other frontends.
 
 
 class AcquireDstOp(DefinedOperation):
-    """The registers of the math unit, as memory."""
+    """The registers of the math unit as memory."""
 
     name = "d2m.acquire_dst"
     result = result_def(MemRefType)
@@ -327,19 +327,19 @@ class AcquireDstOp(DefinedOperation):
             raise VerifyException("d2m.acquire_dst gives memory in #ttcore.memory_space<dst>")
 
 
-# A register, taken for one of another element type.
+# Treats a register as one of another element type.
 DstReinterpretCastOp = define_operation(
     "d2m.dst_reinterpret_cast",
     input=operand_def(TileType),
     result=result_def(TileType),
     assembly_format="$input attr-dict `:` type($input) `->` type($result)",
 )
-# After a reduction: the packer writes whole tiles again.
+# Lets the packer write whole tiles again after a reduction.
 PackerMaskResetOp = define_operation("d2m.packer_mask_reset", assembly_format="attr-dict")
 
 
 class WholeBlockOp(DefinedOperation, ABC):
-    """Of whole blocks in memory; the last operand is written."""
+    """An operation on whole blocks in memory; it writes the last operand."""
 
 
 class TileMatmulBlockOp(WholeBlockOp):

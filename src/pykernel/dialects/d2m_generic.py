@@ -1,4 +1,4 @@
-"""d2m.generic: threads, and in affine form what they iterate over."""
+"""d2m.generic: threads, with iterators in affine form."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from .d2m_types import CBType, SemaphoreType, ThreadAttr
 
 
 class YieldOp(DefinedOperation):
-    """The end of an iteration."""
+    """Ends an iteration."""
 
     name = "d2m.yield"
     values = var_operand_def()
@@ -40,7 +40,7 @@ class YieldOp(DefinedOperation):
 
 @dataclass(frozen=True, slots=True)
 class Affine:
-    """The iterators of a generic, and which of them name the block of each operand."""
+    """The iterators of a generic, and those that select the block of each operand."""
 
     factors: Shape = ()
     maps: tuple[tuple[int | None, ...], ...] = ()  # None is the constant 0
@@ -83,7 +83,7 @@ EXPLICIT = Affine()
 class GenericOp(DefinedOperation):
     """The threads that every core of the grid runs.
 
-    In affine form it has one, which runs for each of the iterations and ends with `d2m.yield`.
+    In affine form it has one thread, which runs for each iteration and ends with `d2m.yield`.
     """
 
     name = "d2m.generic"
@@ -147,12 +147,12 @@ class GenericOp(DefinedOperation):
 
     @property
     def is_affine(self) -> bool:
-        """Not in explicit form, where threads have loops of their own."""
+        """Is it in affine form? In explicit form, threads have their own loops."""
         return bool(self.indexing_maps.data)
 
     @property
     def iteration(self) -> Affine:
-        """Of the affine form."""
+        """Return the iterators of the affine form."""
         return Affine.read(self)
 
     def set_explicit(self) -> None:

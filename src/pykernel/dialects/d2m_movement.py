@@ -1,4 +1,4 @@
-"""What threads of the d2m dialect do between cores and memory: transfers and semaphores."""
+"""Transfers and semaphores of d2m threads, between cores and memory."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from .d2m_types import MemTxType, SemaphoreType, is_remote
 
 
 class TransferOp(DefinedOperation, ABC):
-    """A transfer; of a tensor of the device with indices, to other cores with `core`, `mcast`."""
+    """A transfer; indices select part of a device tensor, `core` and `mcast` other cores."""
 
     src = operand_def()
     src_index = var_operand_def(IndexType)
@@ -70,7 +70,7 @@ class TransferOp(DefinedOperation, ABC):
 
 
 DmaOp = define_operation("d2m.dma", TransferOp)
-# From the tensor's tile at the indices on, to a block.
+# Reads from a tensor, from the tile at the indices on, into a block.
 DmaReadOp = define_operation("d2m.dma_read", TransferOp)
 DmaWriteOp = define_operation("d2m.dma_write", TransferOp)
 
@@ -81,7 +81,7 @@ class DmaWaitOp(DefinedOperation):
     assembly_format = "$tx attr-dict"
 
 
-# A transfer of nothing: waiting for it is at once over.
+# A transfer of nothing; a wait for it ends at once.
 NullTxOp = define_operation(
     "d2m.null_tx",
     tx=result_def(MemTxType),

@@ -1,4 +1,4 @@
-"""The types of the d2m dialect, and what they say about the values that have them."""
+"""The types of the d2m dialect, and questions about values by type."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class SemaphoreType(ParametrizedAttribute, TypeAttribute):
 
 @irdl_attr_definition
 class ThreadAttr(ParametrizedAttribute):
-    """What a region runs on; after regions-to-funcs the kernel it has become."""
+    """The processor of a region; after regions-to-funcs also the name of its kernel."""
 
     name = "d2m.thread"
     kind: StringAttr = param_def()
@@ -60,13 +60,13 @@ class ThreadAttr(ParametrizedAttribute):
 
 
 def layout_of(type: Attribute) -> MetalLayoutAttr | None:
-    """Of a tensor on the device."""
+    """Return the layout of a tensor on the device, or None."""
     encoding = type.encoding if isinstance(type, TensorType) else None
     return encoding if isinstance(encoding, MetalLayoutAttr) else None
 
 
 def is_remote(type: Attribute) -> bool:
-    """A tensor of the whole device, not a block of one core."""
+    """Is it a tensor of the whole device, and not a block of one core?"""
     if isinstance(type, MemRefType):
         return isinstance(type.layout, (ViewAttr, ShardAttr))
     return layout_of(type) is not None

@@ -1,17 +1,17 @@
-"""Block math as linalg: the iteration over tiles around a tile operation, and back.
+"""Convert block math to linalg: iteration over tiles around a tile operation, and back.
 
-Which tiles belong together is the op table's: a product sums over the inner dimension, a reduction
-over its dimensions, a broadcast reads one tile again and again, all others go tile by tile.
+The op table tells which tiles belong together: a product sums over the inner dimension, a reduction
+over its dimensions, a broadcast reads one tile again, all others go tile by tile.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
-from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, ShapedType
 from xdsl.dialects.linalg.attrs import IteratorType, IteratorTypeAttr
 from xdsl.dialects.linalg.ops import GenericOp, YieldOp
-from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.rewriter import Rewriter
 
@@ -26,7 +26,7 @@ Iteration = tuple[list[AffineMap], list[IteratorType]]
 
 
 def block_math_to_linalg(block: Block) -> None:
-    """The block math, fills and stores of a thread, from the ttl to the d2m dialect."""
+    """Convert a thread's block math, fills and stores from the ttl to the d2m dialect."""
     for op in list(block.walk()):
         if isinstance(op, ttl.BlockMathOp):
             value = insert_linalg(op, op.ENTRY.name, list(op.inputs), op.result.type, op.properties)
@@ -53,18 +53,22 @@ def _before(op: Operation, new: Operation) -> Operation:
 
 
 def insert_linalg(
-    place: Operation, name: str, inputs: list[SSAValue], result: object, properties: object
+    place: Operation,
+    name: str,
+    inputs: list[SSAValue],
+    result: Attribute,
+    properties: Mapping[str, Attribute],
 ) -> SSAValue:
-    """The operation `name` of the op table, before `place`."""
+    """Insert the operation `name` of the op table before `place`."""
     empty = _before(place, d2m.EmptyOp.create(result_types=[result])).results[0]
     generic = linalg_generic(name, inputs, empty, properties)
     return _before(place, generic).results[0]
 
 
 def linalg_generic(
-    name: str, inputs: list[SSAValue], output: SSAValue, properties: Any
+    name: str, inputs: list[SSAValue], output: SSAValue, properties: Mapping[str, Attribute]
 ) -> GenericOp:
-    maps, iterators = iteration(name, inputs, output.type, properties)
+    maps, iterators = iteration(name, inputs, output.type)
     types = [element_of(value) for value in (*inputs, output)]
     body = Block(arg_types=types)
     used = body.args if name in ACCUMULATING else body.args[:-1]
@@ -81,8 +85,9 @@ def linalg_generic(
     )
 
 
-def iteration(name: str, inputs: list[SSAValue], result: Any, properties: object) -> Iteration:
-    """How the tiles of operands and result belong together."""
+def iteration(name: str, inputs: list[SSAValue], result: Attribute) -> Iteration:
+    """Return the maps between the tiles of operands and result, and the iterators."""
+    assert isinstance(result, ShapedType)
     shape = tuple(result.get_shape())
     shapes = [d2m.shape_of(value) for value in inputs]
     if name == "matmul" and len(shape) == 2:
@@ -101,7 +106,7 @@ def iteration(name: str, inputs: list[SSAValue], result: Any, properties: object
 
 
 def _tiles(shape: tuple[int, ...], whole: tuple[int, ...]) -> AffineMap:
-    """Tile by tile, and the one tile there is where an operand has one only."""
+    """Map tile by tile; a dimension with a single tile maps to it."""
     rank = len(whole)
     offset = rank - len(shape)
     results = tuple(

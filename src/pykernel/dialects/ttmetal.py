@@ -1,4 +1,4 @@
-"""ttmetal: what the host does to run programs on the device, in the order of its command queue."""
+"""ttmetal: the host's commands for running programs, in the order of the command queue."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ttl.dialects.metal import GridAttr
 
 
 class CreateBufferOp(DefinedOperation):
-    """Memory of the device at an address, the same on every core in L1."""
+    """Device memory at an address, which is the same on every core if it is in L1."""
 
     name = "ttmetal.create_buffer"
     address = prop_def(IntegerAttr)
@@ -28,7 +28,7 @@ DeallocateBufferOp = define_operation(
 
 
 class EnqueueWriteBufferOp(DefinedOperation):
-    """A tensor of the host, padded to whole tiles and as rows, to the device."""
+    """Writes a host tensor to the device as rows, padded to whole tiles."""
 
     name = "ttmetal.enqueue_write_buffer"
     tensor = operand_def(MemRefType)
@@ -37,7 +37,7 @@ class EnqueueWriteBufferOp(DefinedOperation):
 
 
 class EnqueueReadBufferOp(DefinedOperation):
-    """And back, without what it was padded with."""
+    """Reads a tensor back to the host without its padding."""
 
     name = "ttmetal.enqueue_read_buffer"
     buffer = operand_def(MemRefType)
@@ -46,7 +46,7 @@ class EnqueueReadBufferOp(DefinedOperation):
 
 
 class EnqueueProgramOp(DefinedOperation):
-    """The kernels, on every core of the grid; they have the buffers as their tensors."""
+    """Runs the kernels on every core of the grid, with the buffers as their tensors."""
 
     name = "ttmetal.enqueue_program"
     buffers = var_operand_def(MemRefType)
@@ -55,7 +55,7 @@ class EnqueueProgramOp(DefinedOperation):
     assembly_format = "`(` $buffers `)` $kernels `on` $grid attr-dict `:` type($buffers)"
 
 
-# Until everything that was enqueued is done.
+# Waits for all enqueued commands.
 FinishOp = define_operation("ttmetal.finish", assembly_format="attr-dict")
 
 

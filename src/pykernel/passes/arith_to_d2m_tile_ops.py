@@ -1,7 +1,7 @@
 """arith-to-d2m-tile-ops: arithmetic on tiles becomes the tile operations of the chip.
 
-Graphs of others have arith in the bodies of their linalg. A comparison is one of the difference
-with zero.
+Other frontends' graphs have arith inside their linalg. A comparison compares the difference with
+zero.
 """
 
 from __future__ import annotations

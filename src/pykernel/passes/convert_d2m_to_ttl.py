@@ -1,8 +1,8 @@
 """convert-d2m-to-ttl: kernels of threads as kernels of the language, which go its way to C++.
 
-An output that is the core's part of a tensor is written back at the end of a data movement kernel;
-an input that nobody fills is filled from the core's part at the start of one. What the host does is
-set apart.
+A data movement kernel writes an output that is the core's part of a tensor back at its end; one
+fills an input that no thread fills from the core's part at its start. The host's part moves to a
+module of its own.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ttl.passes.module_pass import Maker, branch_end, not_yet
 from .d2m_conversions import convert_ops
 from .d2m_kernels import Kernel, Operand, Program, new_kernel
 
-HOST = "host"  # the module of what the host does
+HOST = "host"  # the module for the host's part
 
 
 def apply(op: ModuleOp) -> None:
@@ -30,7 +30,7 @@ def apply(op: ModuleOp) -> None:
 
 
 def _require_generic(module: ModuleOp, generics: list[d2m.GenericOp]) -> None:
-    """A thread alone says neither what its buffers hold nor which cores run it."""
+    """Refuse a lone thread: its buffers and its cores are unknown."""
     named = {thread.symbol.data for generic in generics for thread in generic.threads}
     for function in [each for each in module.ops if isinstance(each, func.FuncOp)]:
         if "d2m.thread" in function.attributes and function.sym_name.data not in named:
@@ -75,7 +75,7 @@ class _Converter(Program):
             self._write(kernel, make, [])
 
     def _write(self, kernel: Kernel, make: Maker, steps: list[SSAValue | None]) -> None:
-        """Each block of the core's part of the output, in the order that they are made."""
+        """Write each block of the core's part of the output, in the order of their making."""
         output = self.operands[-1]
         if len(steps) < len(self.blocks):
             count = self.blocks[len(steps)]

@@ -1,9 +1,9 @@
 """convert-d2m-to-ttmetal: what the host does around the threads, as commands for the device.
 
 The host writes tensors as rows; programs of the device make tiles of them, and rows of the result.
-rule STREAM  what a stream is read by way of is the memory of circular buffers: no buffer of its own
-rule STAGE   rows lie in DRAM, after what d2m-allocate put there and after each other, until they
-             are tiles or the host has them
+rule STREAM  a stream's storage is the memory of circular buffers: it gets no buffer of its own
+rule STAGE   rows are in DRAM, after the allocations of d2m-allocate and after each other, until
+             they are tiles or the host has them
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def apply(op: ModuleOp) -> None:
 
 
 def _on_cores(shape: Shape, most: Shape) -> tuple[Shape, Shape]:
-    """A tensor's parts for cores: a reduction may have more of them than the chip has cores."""
+    """Divide a tensor among the cores: a reduction may need more parts than there are cores."""
     sizes, parts = shape[: len(shape) // 2], shape[len(shape) // 2 :]
     cores = tuple(
         max(n for n in range(1, limit + 1) if size % n == 0)
@@ -52,7 +52,7 @@ def _on_cores(shape: Shape, most: Shape) -> tuple[Shape, Shape]:
 
 
 class _Host:
-    """A function of the host; `buffers` has the device's memory of each value."""
+    """A host function; `buffers` maps values to the device's memory."""
 
     def __init__(self, module: ModuleOp, function: func.FuncOp):
         self.module, self.function = module, function
@@ -112,7 +112,7 @@ class _Host:
         make.add(func.ReturnOp())
 
     def _stage(self, make: Maker, tiles: SSAValue) -> SSAValue:
-        """rule STAGE"""
+        """Allocate rows by rule STAGE."""
         rows, columns, element = _rows_of(tiles)
         space = MemorySpaceAttr(StringAttr("dram"))
         type = MemRefType(element.element, (rows, columns), memory_space=space)
@@ -138,7 +138,7 @@ class _Host:
 
 
 def _rows_of(tiles: SSAValue) -> tuple[int, int, TileType]:
-    """The elements of a tensor in tiles, and what they are."""
+    """Return the rows and columns of elements of a tiled tensor, and the tile type."""
     assert isinstance(tiles.type, MemRefType)
     shape, element = tuple(tiles.type.get_shape()), tiles.type.element_type
     assert isinstance(element, TileType)
@@ -165,7 +165,7 @@ def _address(op: memref.AllocOp) -> int:
 
 
 def _dram_end(op: memref.AllocOp) -> int:
-    """Where an allocation ends; 0 for those in L1."""
+    """Return the end of an allocation in DRAM; 0 for L1."""
     assert isinstance(op.memref.type, MemRefType)
     space = space_of(op.memref.type)
     return _address(op) + size_bytes(op.memref.type, space) if space == "dram" else 0

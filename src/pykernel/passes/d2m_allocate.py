@@ -1,10 +1,10 @@
 """d2m-allocate: addresses in L1 and DRAM for what functions allocate, and the end of its life.
 
 rule LIFE  memory lives from its allocation to the last operation that uses it or a view of it
-rule FIT   the first place, from the bottom on, that nothing which lives at the time overlaps
-rule SHARE in L1 every core holds its shard at the same address; in DRAM a tensor lies as a whole
+rule FIT   the lowest place that overlaps no memory alive at the time
+rule SHARE in L1 every core has its shard at the same address; in DRAM a tensor is in one piece
 
-On a chip tt-metal has the last word on addresses. What this says is that there are some.
+On a chip tt-metal chooses the addresses. This pass shows that there are some.
 """
 
 from __future__ import annotations
@@ -77,10 +77,10 @@ def space_of(type: MemRefType) -> str:
 
 
 def _users(value: SSAValue, ops: list[Operation]) -> list[Operation]:
-    """The operations of the function that use a value or what is made of it. rule LIFE"""
+    """List the operations of the function that use a value or its views, by rule LIFE."""
     found: list[Operation] = []
     for use in value.uses:
-        outside = (use.operation, *around(use.operation))  # of the threads
+        outside = (use.operation, *around(use.operation))  # outside the threads
         user = next((each for each in outside if each in ops), None)
         if user is None or isinstance(user, func.ReturnOp):
             continue
@@ -92,7 +92,7 @@ def _users(value: SSAValue, ops: list[Operation]) -> list[Operation]:
 
 
 def size_bytes(type: MemRefType, space: str) -> int:
-    """rule SHARE"""
+    """Return the bytes at one address, by rule SHARE."""
     shape = tuple(type.get_shape())
     is_shard = isinstance(type.layout, ShardAttr)
     buffers = type.layout.buffers.data if isinstance(type.layout, ShardAttr) else 1
@@ -102,7 +102,7 @@ def size_bytes(type: MemRefType, space: str) -> int:
 
 
 def _place(life: Life, placed: list[tuple[Life, int]], target: Target) -> int:
-    """rule FIT"""
+    """Choose an address by rule FIT."""
     alignment = _alignment(life.space, target)
     beside = [(other, at) for other, at in placed if life.overlaps(other)]
     starts = sorted({0, *(aligned(at + other.size_bytes, alignment) for other, at in beside)})

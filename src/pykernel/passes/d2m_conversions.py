@@ -1,13 +1,13 @@
-"""Operations of the d2m dialect as those of the language.
+"""Convert operations of the d2m dialect to the language's.
 
-rule RELEASE `d2m.wait` and `d2m.reserve` release their block at the end of the body they stand in,
-             or where `d2m.release` says so
+rule RELEASE `d2m.wait` and `d2m.reserve` release their block at the end of their body, or at
+             `d2m.release`
 rule SHARD   the output's buffer is the core's part of the output: it is reserved once and held to
              the end
-rule TAKE    if another thread takes the output, it is pushed where the writer says that it is
-             ready, and who takes it writes each block back before its release, unless it is
-             streamed: then the thread says where each block goes
-rule SUM     a matrix product is made in the block that it is stored to, on top of what is there
+rule TAKE    if another thread takes the output, the writer pushes it where it says that it is
+             ready, and the taker writes each block back before its release, unless it is
+             streamed: then the thread chooses where each block goes
+rule SUM     a matrix product is made in the block that it is stored to, on top of its contents
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ from .tile_loops import raise_loops
 
 
 def convert_ops(kernel: Kernel) -> None:
-    """All operations of the d2m dialect in it."""
+    """Convert all operations of the d2m dialect in a kernel."""
     raise_loops(kernel.body)
     _require_known(kernel)
     converted = [op for op in kernel.body.walk() if type(op) in CONVERSIONS]
@@ -60,7 +60,7 @@ def convert_ops(kernel: Kernel) -> None:
 
 
 def _require_known(kernel: Kernel) -> None:
-    """Threads that others made may have operations that our frontends do not make."""
+    """Refuse operations that other frontends put into threads and ours do not make."""
     for op in kernel.body.walk():
         if isinstance(op, LinalgOp):
             raise not_yet("`linalg.generic` in a kernel", op, "run linalg-to-loops first")
@@ -69,7 +69,7 @@ def _require_known(kernel: Kernel) -> None:
 
 
 def _dissolve(scope: scf.ExecuteRegionOp) -> None:
-    """A thread beside others on its processor, when its blocks are released."""
+    """Inline a thread that shares its processor, once its blocks are released."""
     block = scope.region.block
     erase(terminator(block))
     Rewriter.inline_block(block, InsertPoint.before(scope))
@@ -91,7 +91,7 @@ def acquire(kernel: Kernel, op: d2m.AcquireOp, make: Maker) -> None:
 def _until_the_end(
     kernel: Kernel, op: d2m.AcquireOp, make: Maker, is_wait: bool
 ) -> tuple[SSAValue, Operation]:
-    """rule RELEASE"""
+    """Acquire a block until the end of its body (rule RELEASE)."""
     operand = kernel.by_argument[op.cb]
     value = kernel.acquire(make, ttl.WaitOp if is_wait else ttl.ReserveOp, operand)
     release = (ttl.PopOp if is_wait else ttl.PushOp).create(operands=[kernel.buffer(operand)])
@@ -101,7 +101,7 @@ def _until_the_end(
 
 
 def _hold(kernel: Kernel, op: d2m.AcquireOp, operand: Operand, is_wait: bool) -> SSAValue:
-    """rule SHARD"""
+    """Acquire the output's block, held to the end (rule SHARD)."""
     if kernel.held is None:
         assert not is_wait, "a thread that takes the output"
         make = Maker.before(_first(kernel, op), op)
@@ -110,14 +110,14 @@ def _hold(kernel: Kernel, op: d2m.AcquireOp, operand: Operand, is_wait: bool) ->
 
 
 def _first(kernel: Kernel, op: Operation) -> Operation:
-    """Of the kernel, or of the loop over the core's blocks of the output."""
+    """Return the first operation of the kernel, or of the loop over its output blocks."""
     loop = next((each for each in (op, *around(op)) if OVER_BLOCKS in each.attributes), None)
     first = None if loop is None else loop.regions[0].block.first_op
     return first or kernel.first
 
 
 def _take(kernel: Kernel, op: d2m.AcquireOp, make: Maker, is_wait: bool) -> SSAValue:
-    """rule TAKE"""
+    """Acquire the output's block when another thread takes it (rule TAKE)."""
     body = None if kernel.push is None else kernel.push.parent_block()
     if kernel.push is None or body is None or not _is_before(op, kernel.push):
         value, release = _until_the_end(kernel, op, make, is_wait)
@@ -138,7 +138,7 @@ def _take(kernel: Kernel, op: d2m.AcquireOp, make: Maker, is_wait: bool) -> SSAV
 
 
 def _is_before(op: Operation, end: Operation) -> bool:
-    """Does `op` stand in the body that `end` ends?"""
+    """Is `op` in the body that `end` ends?"""
     before: Operation | None = end.prev_op
     inside = {id(each) for each in (op, *around(op))}
     while before is not None and id(before) not in inside:
@@ -190,7 +190,7 @@ def _dma_end(kernel: Kernel, end: SSAValue, index: list[SSAValue], make: Maker) 
 
 
 def _corners(core: list[SSAValue], mcast: list[SSAValue], make: Maker) -> list[SSAValue]:
-    """x, y of the first and the last node, from y, x and rows, columns."""
+    """Convert y, x and rows, columns to x, y of the first and the last node."""
     (y, x), one = core, make.index(1)
     last_y, last_x = (
         add(make, start, minus(make, size, one)) for start, size in zip(core, mcast, strict=True)

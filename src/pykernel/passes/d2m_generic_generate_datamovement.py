@@ -1,7 +1,7 @@
 """d2m-generic-generate-datamovement: in affine form a thread that reads what the maps name.
 
-For each iteration it fills the buffer of every input with the block that the input's map gives: one
-of the core's where an iterator is parallel, that of the step where it is a reduction.
+For each iteration it fills the buffer of every input with the block that the input's map selects:
+one of the core's for a parallel iterator, the step's for a reduction.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def _add_reader(generic: d2m.GenericOp) -> None:
     for new, old in zip(block.args, compute.block.args, strict=True):
         new.name_hint, new.location = old.name_hint, old.location
     for position, tensor in enumerate(generic.inputs):
-        # What goes wrong with the block is shown where the compute thread takes it.
+        # Errors about the block point to the compute thread's use of it.
         takers = users_of(compute.block.args[position], d2m.WaitOp)
         make = Maker.at_end(block, next(iter(takers), generic))
         index = [_part(make, generic.iteration, d) for d in generic.iteration.maps[position]]
@@ -53,13 +53,13 @@ def _part(make: Maker, affine: d2m.Affine, iterator: int | None) -> SSAValue:
 
 
 def acquire(make: Maker, kind: type[d2m.AcquireOp], cb: SSAValue) -> SSAValue:
-    """A block of a circular buffer."""
+    """Acquire a block of a circular buffer."""
     assert isinstance(cb.type, d2m.CBType)
     return make.value(kind.create(operands=[cb], result_types=[cb.type.underlying]))
 
 
 def read_block(make: Maker, tensor: SSAValue, index: list[SSAValue], cb: SSAValue) -> None:
-    """A block of the tensor into a block of the circular buffer."""
+    """Read a block of the tensor into a block of the circular buffer."""
     block = acquire(make, d2m.ReserveOp, cb)
     dma = d2m.DmaOp.build(
         operands=[tensor, index, block, [], [], []], result_types=[d2m.MemTxType()]

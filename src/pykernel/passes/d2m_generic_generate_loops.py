@@ -1,7 +1,7 @@
 """d2m-generic-generate-loops: the iterators of the affine form become loops in the threads.
 
-Loops over blocks of the output are marked: what is held, is held for one of them.
-After it the generic is in explicit form: `block_factors`, `indexing_maps` and `iterator_types` are
+Loops over blocks of the output are marked, because a held block lasts for one iteration.
+The generic is then in explicit form: `block_factors`, `indexing_maps` and `iterator_types` are
 empty, and `d2m.iter_index` is the variable of a loop.
 """
 
@@ -31,7 +31,7 @@ def _loops(body: Block, generic: d2m.GenericOp) -> None:
     counters: list[SSAValue | None] = [None] * len(affine.factors)  # None: one step
     for op in inside:
         op.detach()
-    # Blocks of the output outside, row by row; their steps inside.
+    # Loop over blocks of the output outside, row by row, and over their steps inside.
     parallel = [iterator for iterator in affine.maps[-1] if iterator is not None]
     reduced = [iterator for iterator in range(len(counters)) if iterator not in parallel]
     for iterator in (*parallel, *reduced):
@@ -60,7 +60,7 @@ def _fill(place: Block, inside: list[Operation], counters: list[SSAValue | None]
             replace_by(op, counters[op.dim.value.data] or Maker.before(op).index(0))
         elif isinstance(op, d2m.YieldOp):
             erase(op)
-    # From the inside out: each loop that was left open ends here.
+    # End each open loop here, from the inside out.
     block: Block | None = place
     while block is not None and isinstance(block.parent_op(), scf.ForOp):
         block.add_op(scf.YieldOp())

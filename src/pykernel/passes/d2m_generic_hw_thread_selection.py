@@ -1,7 +1,7 @@
 """d2m-generic-hw-thread-selection: a core moves data with two processors.
 
-Threads of data movement beyond the second are run by its processor, one after the other. Each stays
-a region, at whose end its blocks are released.
+The second processor runs all further data movement threads, one after the other. Each stays a
+region, which releases its blocks at its end.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _select(generic: d2m.GenericOp) -> None:
 
 
 def _scope(region: Region, body: Block) -> scf.ExecuteRegionOp:
-    """What a thread does, with the arguments of the processor's body."""
+    """Move a thread's body into a region with the arguments of the processor's body."""
     block = region.detach_block(0)
     for argument in reversed(block.args):
         argument.replace_all_uses_with(body.args[argument.index])

@@ -1,8 +1,8 @@
 """d2m-generic-lower-dmas: transfers become reads and writes of tiles.
 
-A block of a tensor is named by its core in the grid. Here the index becomes that of its first tile,
-and it is checked where it is known: an index is a sum of core coordinates, loop variables and
-constants with factors, so its largest value over the grid is exact.
+The core in the grid names a block of a tensor. This pass replaces that index by the block's first
+tile, and checks known indices: an index is a sum of core coordinates, loop variables and constants
+with factors, so its largest value over the grid is exact.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _check(
 
 
 def _range(value: SSAValue, grid: Shape) -> Range | None:
-    """The smallest and largest value on all cores; None if it is not known."""
+    """Return the smallest and largest value on all cores; None if unknown."""
     if isinstance(value.owner, Block):
         return _loop_range(value)
     op = value.owner
@@ -101,6 +101,6 @@ def _loop_range(value: SSAValue) -> Range | None:
 
 
 def _is_guarded(op: Operation) -> bool:
-    """In a branch: not all cores get here."""
+    """Is it in a branch, which some cores may skip?"""
     outside = takewhile(lambda outer: not isinstance(outer, d2m.GenericOp), around(op))
     return any(isinstance(outer, scf.IfOp) for outer in outside)

@@ -1,7 +1,7 @@
 """d2m-generic-regions-to-funcs: each thread becomes a kernel function.
 
 Its arguments are the circular buffers and semaphores of the region, then the tensors it uses;
-`d2m.operands` says which operands of the generic those are.
+`d2m.operands` lists their numbers among the operands of the generic.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """d2m-generic-replace-globals: threads get the generic's operands in the place of globals.
 
-Each thread is translated by itself and names the tensors it streams; `index` says which operand of
-the generic that is.
+Each thread is translated separately and names the tensors it streams; `index` is the number of the
+generic's operand.
 """
 
 from __future__ import annotations

@@ -2,15 +2,15 @@
 
 rule CORES  a generic on one core gets, along each parallel iterator, the most cores that divide the
             tiles of all its operands there
-rule STEPS  a product goes along its inner dimension in steps, as many as there could be cores
-rule KEEP   a generic that has several cores or several blocks keeps them, and so does one in
-            explicit form, whose threads count them
-rule TYPES  a dimension of a block that belongs to an iterator is divided as the iterator is
+rule STEPS  a product iterates over its inner dimension in as many steps as there could be cores
+rule KEEP   a generic with several cores or several blocks keeps them, and so does one in explicit
+            form, whose threads count them
+rule TYPES  a dimension of a block is divided like its iterator
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -25,7 +25,7 @@ from ttl.dialects.metal import GridAttr, sizes_attr
 from ttl.passes.module_pass import integers, target_of, users_of
 from ttl.semantics.types import Shape
 
-Tags = dict[SSAValue, list[int | None]]  # the iterator that each dimension of a block belongs to
+Tags = dict[SSAValue, list[int | None]]  # the iterator of each dimension of a block
 
 
 def most_cores(size: int, most: int) -> int:
@@ -43,7 +43,7 @@ def apply(op: ModuleOp) -> None:
 
 
 def _parts(generic: d2m.GenericOp, most: Shape) -> list[int]:
-    """Into how many each iterator is divided."""
+    """Return the number of parts of each iterator."""
     affine, sizes = generic.iteration, _tiles(generic)
     parts = []
     for iterator, kind in enumerate(affine.iterators):
@@ -56,7 +56,7 @@ def _parts(generic: d2m.GenericOp, most: Shape) -> list[int]:
 
 
 def _tiles(generic: d2m.GenericOp) -> list[int]:
-    """Of each iterator: on one core all of them are in one block."""
+    """Return the tiles of each iterator; a single core has them in one block."""
     sizes = [1] * len(generic.iteration.iterators)
     for value, map in zip(generic.operands, generic.iteration.maps, strict=True):
         shape = d2m.shape_of(value)
@@ -92,7 +92,7 @@ def _divide(generic: d2m.GenericOp, parts: list[int]) -> None:
 
 
 def _tensors_of(operand: SSAValue) -> Iterator[SSAValue]:
-    """An operand, and what it is a view or a new layout of: all are on the device."""
+    """Yield an operand and the values that it views or lays out, all on the device."""
     found: list[SSAValue] = [operand]
     for value in found:
         yield value
@@ -132,7 +132,7 @@ def _blocks_of(cb: SSAValue) -> list[SSAValue]:
 
 
 def _spread(op: Operation, tags: Tags) -> bool:
-    """What is known of one operand or result of math says something of the others."""
+    """Propagate iterators between the operands and results of math."""
     if isinstance(op, d2m.StoreOp):
         identity = list(range(len(d2m.shape_of(op.block))))
         return _unify([(op.value, identity), (op.block, identity)], tags)
@@ -140,15 +140,15 @@ def _spread(op: Operation, tags: Tags) -> bool:
         return False
     values = [*op.inputs, *op.outputs, *op.results]
     maps = [each.data for each in op.indexing_maps]
-    maps += maps[len(op.inputs) :]  # a result is as the output
+    maps += maps[len(op.inputs) :]  # a result is like the output
     found = [
         [e.position if isinstance(e, AffineDimExpr) else None for e in map.results] for map in maps
     ]
     return _unify(list(zip(values, found, strict=True)), tags)
 
 
-def _unify(pairs: list[tuple[SSAValue, Any]], tags: Tags) -> bool:
-    """Dimensions that go the same way belong to the same iterator. True if that was news."""
+def _unify(pairs: list[tuple[SSAValue, Sequence[int | None]]], tags: Tags) -> bool:
+    """Give dimensions with equal paths the same iterator; return True for news."""
     known: dict[int, int] = {}
     for value, dims in pairs:
         for dim, tag in zip(dims, tags.get(value, ()), strict=False):

@@ -1,10 +1,10 @@
 """d2m-insert-dst-register-access: the tiles of loops pass through the registers of the math unit.
 
-rule LOOPS   what is still linalg becomes loops first; without `use-tile-matmul`, a product of
-             blocks in memory stays one operation, of the whole block
-rule LOADED  the vector unit works on registers: its operands are put there first
-rule BUFFER  the matrix unit reads tiles from memory, and adds to the register of what it sums up
-rule RESULT  a result stands in a register, from which it is written or read by the next operation
+rule LOOPS   linalg becomes loops first; without `use-tile-matmul`, a product of blocks in memory
+             stays one operation on whole blocks
+rule LOADED  the vector unit works on registers: its operands are loaded there first
+rule BUFFER  the matrix unit reads tiles from memory, and adds to the accumulator's register
+rule RESULT  a result stays in a register for its write or the next operation
 rule FREE    a register is free again after the last operation that reads it
 """
 
@@ -28,13 +28,13 @@ from ttl.target import Target
 from .linalg_to_loops import apply as make_loops
 from .tile_loops import innermost, roots_in, tile_ops_of
 
-WIDE = 4  # bytes of an element that takes two of the registers of 16 bits
+WIDE = 4  # bytes of an element that fills two 16-bit registers
 
 
 def apply(
     op: ModuleOp, *, use_tile_matmul: bool = True, max_dst_physical_size_tiles: int = 0
 ) -> None:
-    """A size of 0 is the chip's."""
+    """Insert register accesses; a size of 0 means the chip's."""
     target = target_of(op)
     if max_dst_physical_size_tiles:
         half = max_dst_physical_size_tiles // 2  # the other half is the packer's
@@ -77,7 +77,7 @@ class _Registers:
         self.memory = _acquire(self.make, ops[0].result.type, target)
         assert isinstance(self.memory.type, MemRefType)
         (count,) = self.memory.type.get_shape()
-        self.numbers: list[SSAValue] = []  # of registers, as they are needed
+        self.numbers: list[SSAValue] = []  # of registers, on demand
         self.free = list(range(count))
         self.held: dict[SSAValue, int] = {}  # values in registers
 
@@ -98,7 +98,7 @@ class _Registers:
                     use.operation.operands[use.index] = value
 
     def _is_in_register(self, op: d2m.TileOp, number: int) -> bool:
-        """rules LOADED and BUFFER"""
+        """Does the operand need a register, by rules LOADED and BUFFER?"""
         if op.ENTRY.name in ACCUMULATING:
             return number == len(op.inputs) - 1
         forms = op.ENTRY.tile.get(self.target.device_api)
@@ -124,7 +124,7 @@ class _Registers:
         return self.numbers[register]
 
     def _release(self, position: int) -> None:
-        """rule FREE"""
+        """Free registers by rule FREE."""
         later = {value for op in self.ops[position + 1 :] for value in op.inputs}
         for value in [each for each in self.held if each not in later]:
             self.free.insert(0, self.held.pop(value))

@@ -1,6 +1,6 @@
 """d2m-insert-explicit-streams: nothing. Streams are in the IR from the start.
 
-The pass is known by name, because pipelines of others have it between bufferization and allocation.
+The pass exists because other pipelines name it between bufferization and allocation.
 """
 
 from __future__ import annotations

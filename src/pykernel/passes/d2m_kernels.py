@@ -1,9 +1,8 @@
-"""Kernels that were threads of the d2m dialect, while convert-d2m-to-ttl rewrites them."""
+"""Kernels made of d2m threads, while convert-d2m-to-ttl rewrites them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
@@ -72,11 +71,11 @@ class Operand:
         return ttl.DataflowBufferType.of(self.shard, self.dtype, self.blocks)
 
     @property
-    def tensor_type(self) -> TensorType[Any]:
+    def tensor_type(self) -> TensorType:
         return tensor_of(self.physical, self.dtype)
 
     @property
-    def block_type(self) -> TensorType[Any]:
+    def block_type(self) -> TensorType:
         return tensor_of(self.shard, self.dtype)
 
 
@@ -109,7 +108,7 @@ class Program:
         self.filled = numbers_in(moves.data.get("filled"))
         self.is_written = bool(moves.data.get("written"))
         self.is_taken = bool(moves.data.get("taken"))
-        self.is_streamed = bool(moves.data.get("streamed"))  # whoever takes the output writes it
+        self.is_streamed = bool(moves.data.get("streamed"))  # the taker writes the output
         self.blocks = numbers_in(moves.data.get("blocks")) or [1] * len(self.operands[-1].grid)
 
     def attributes(self, thread: str, tensors: list[int]) -> dict[str, Attribute]:
@@ -119,7 +118,7 @@ class Program:
 def kernel_attributes(
     thread: str, tensors: Iterable[int], names: Sequence[str]
 ) -> dict[str, Attribute]:
-    """Of a kernel that uses some of the tensors with these names, each with a circular buffer."""
+    """Return the attributes of a kernel; each named tensor has a circular buffer."""
     return {
         **thread_attributes(thread),
         "ttl.crta_indices": integers(tensors),
@@ -141,8 +140,8 @@ class Kernel:
         self.program, self.function, self.mover = program, function, mover
         self.body = function.body.block
         self.tensors: dict[int, SSAValue] = {}
-        self.held: SSAValue | None = None  # the output, rule SHARD
-        self.push: Operation | None = None  # of the output's last block, rule TAKE
+        self.held: SSAValue | None = None  # the output's block, rule SHARD
+        self.push: Operation | None = None  # for the output's last block, rule TAKE
         self.taken: list[tuple[SSAValue, Operation]] = []  # its blocks and their release
 
     @property
@@ -150,7 +149,7 @@ class Kernel:
         return first_after_bindings(self.function)
 
     def bind(self) -> list[int]:
-        """What the arguments stand for; the positions of the tensors among the operands."""
+        """Match arguments with operands; return the positions of tensors among the operands."""
         count = len(self.program.operands)
         positions = numbers_in(self.function.attributes.pop(OPERANDS))
         arguments: list[SSAValue] = list(self.body.args)
@@ -181,7 +180,7 @@ class Kernel:
             self.function.attributes[TILE_MATMUL] = UnitAttr()
         set_function_type(self.function)
 
-    # What kernels name ----------------------------------------------------------------------------
+    # Named values ---------------------------------------------------------------------------------
 
     def buffer(self, operand: Operand) -> SSAValue:
         for op in self.body.ops:
@@ -192,7 +191,7 @@ class Kernel:
         return make.new(ttl.BindBufferOp, (), operand.buffer_type, name, buffer=symbol)
 
     def tensor(self, operand: Operand) -> SSAValue:
-        """After the conversion: an argument of the kernel."""
+        """Return the argument for a tensor, after the conversion."""
         positions = numbers_in(self.function.attributes["ttl.crta_indices"])
         if operand.position in positions:
             return self.body.args[positions.index(operand.position)]
@@ -215,7 +214,7 @@ class Kernel:
         is_read: bool,
         steps: Sequence[SSAValue | None] = (None, None),
     ) -> None:
-        """Between a block and the core's part of a tensor; `steps` if it has several blocks."""
+        """Copy between a block and the core's part of a tensor; `steps` select a block."""
         starts = []
         for dim, size in enumerate(operand.shard):
             index = node_index(make, 1 - dim)

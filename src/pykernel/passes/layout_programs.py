@@ -1,8 +1,8 @@
-"""Programs of the device that make tiles of rows and rows of tiles.
+"""Programs of the device that convert between rows and tiles.
 
-A core has a rectangle of tiles. A row of them goes through two circular buffers, as 32 rows of
-elements and as tiles: the reader fills one, the compute kernel turns it into the other, the writer
-empties that. The kernels are in the ttkernel dialect, as convert-ttl-to-ttkernel would leave them.
+A core has a rectangle of tiles. Each row of tiles passes two circular buffers, as 32 rows of
+elements and as tiles: the reader fills one, the compute kernel converts to the other, the writer
+empties it. The kernels are in the ttkernel dialect, as convert-ttl-to-ttkernel leaves them.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Body = Callable[[Maker], None]
 
 @dataclass(frozen=True, slots=True)
 class LayoutProgram:
-    """From rows to tiles, or back, for a tensor of `grid` cores with `shard` tiles each."""
+    """A conversion between rows and tiles for a tensor of `grid` cores with `shard` tiles each."""
 
     to_tiles: bool
     grid: Shape
@@ -38,7 +38,7 @@ class LayoutProgram:
 
     @property
     def ends(self) -> tuple[str, str]:
-        """What is read and what is written: both a tensor and a circular buffer."""
+        """Return the source and the destination: both name a tensor and a circular buffer."""
         return (ROWS, TILES) if self.to_tiles else (TILES, ROWS)
 
     @property
@@ -47,7 +47,7 @@ class LayoutProgram:
 
     @property
     def width_bytes(self) -> int:
-        """Of one row of elements."""
+        """Return the bytes of one row of elements."""
         return self.width * TILE_SIZE * self.dtype.element_bytes
 
 
@@ -78,7 +78,7 @@ def _declare(program: LayoutProgram, end: str, index: int) -> Operation:
             "index": IntegerAttr(index, i64),
         }
     )
-    if program.dtype == float32 and index == 0:  # exact: not by way of the sources' 19 bits
+    if program.dtype == float32 and index == 0:  # exact: avoids the sources' 19 bits
         declared.properties["unpack_to_dest_fp32"] = BoolAttr.from_bool(True)
     return declared
 
@@ -107,7 +107,7 @@ def _buffer(program: LayoutProgram, make: Maker, index: int) -> SSAValue:
 
 
 def _move(program: LayoutProgram, make: Maker, is_read: bool) -> None:
-    """Between the tensor and the circular buffer, a row of tiles at a time."""
+    """Move between the tensor and the circular buffer, a row of tiles at a time."""
     position = 0 if is_read else 1
     end = program.ends[position]
     properties = {"tensor": IntegerAttr(position, i64), "argument": IntegerAttr(0, i64)}
@@ -137,7 +137,7 @@ def _move_rows(
     program: LayoutProgram, make: Maker, accessor: SSAValue, tile_row: SSAValue, x: SSAValue,
     address: SSAValue, is_read: bool,
 ) -> None:  # fmt: skip
-    """A page is a row of the whole tensor; the core has `width_bytes` of it."""
+    """Move pages that are rows of the whole tensor; the core has `width_bytes` of each."""
     size = make.index(program.width_bytes)
     byte = make.value(arith.MuliOp(x, size), "byte")
 
@@ -158,7 +158,7 @@ def _move_tiles(
     program: LayoutProgram, make: Maker, accessor: SSAValue, tile_row: SSAValue, x: SSAValue,
     address: SSAValue, is_read: bool,
 ) -> None:  # fmt: skip
-    """A page is a tile."""
+    """Move pages that are tiles."""
     function = "noc_async_read_page" if is_read else "noc_async_write_page"
     columns = program.grid[1] * program.width
     first = make.affine([(tile_row, columns), (x, program.width)], hint="first_page")
@@ -197,7 +197,7 @@ def _tilize(program: LayoutProgram, make: Maker, rows: SSAValue, tiles: SSAValue
 
 
 def _untilize(program: LayoutProgram, make: Maker, tiles: SSAValue, rows: SSAValue) -> None:
-    """By the packer, in blocks that DST has room for."""
+    """Untilize with the packer, in blocks that fit into DST."""
     width, one = make.index(program.width), make.index(1)
     most = range(1, of_all_chips("dst_tiles_32_bit", min) + 1)
     size = max(count for count in most if program.width % count == 0)

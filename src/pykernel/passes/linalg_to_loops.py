@@ -1,7 +1,7 @@
 """linalg-to-loops: block math becomes loops over tiles, with the tile operations in them.
 
-rule ROOT    the outermost loop is marked: convert-d2m-to-ttl finds the block math by it
-rule VALUE   a block that is a value is carried by the loops; one in memory is loaded and stored
+rule ROOT    the outermost loop is marked for convert-d2m-to-ttl, which finds the block math by it
+rule VALUE   loops carry a block that is a value; they load and store one in memory
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def _sizes(op: LinalgOp, values: list[SSAValue], maps: list[AffineMap]) -> list[
 def _tile(
     op: LinalgOp, make: Maker, counters: list[SSAValue], values: list[SSAValue]
 ) -> list[SSAValue]:
-    """One step: the tiles of the operands, what is done with them, and the tile of the output."""
+    """Make one step: load the operands' tiles, compute, and write the output's tile."""
     block = op.body.clone().block
     maps = [each.data for each in op.indexing_maps]
     places = [_place(make, map, counters) for map in maps]

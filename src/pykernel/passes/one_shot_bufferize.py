@@ -1,15 +1,13 @@
 """one-shot-bufferize: tensors and blocks of circular buffers become memory.
 
 rule VIEW    a tensor whose layout has an index map is `#ttcore.view`, all others `#ttcore.shard`
-rule STORAGE what a stream is read by way of has two buffers
-rule STRIP   arguments of functions have no layout: d2m-bufferize-function-args gives it back
-rule VALUE   values that blocks are calculated to stay values: the allocation of DST registers, not
-             this, decides whether they are ever in memory
+rule STORAGE a stream's storage has two buffers
+rule STRIP   function arguments lose their layout; d2m-bufferize-function-args restores it
+rule VALUE   calculated blocks stay values: the allocation of DST registers decides later whether
+             they are ever in memory
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import (
@@ -65,7 +63,7 @@ def _function(function: func.FuncOp) -> None:
 
 
 def _read_as_value(acquire: d2m.AcquireOp) -> None:
-    """rule VALUE: math reads the block's memory as a value."""
+    """Let math read the block's memory as a value (rule VALUE)."""
     readers = [use for use in list(acquire.block.uses) if _is_read(use)]
     if readers:
         make = Maker.after(acquire)
@@ -97,7 +95,7 @@ def _argument_type(argument: SSAValue, is_of_function: bool) -> Attribute:
 
 
 def block_memory(type: Attribute) -> Attribute:
-    """A block of a circular buffer, in L1."""
+    """Return the memory of a circular buffer's block, in L1."""
     assert isinstance(type, TensorType)
     space = MemorySpaceAttr(StringAttr("l1"))
     return MemRefType(type.element_type, type.get_shape(), memory_space=space)
@@ -114,19 +112,20 @@ def memory_type(type: Attribute, buffers: int = 1) -> Attribute:
 
 
 def device_memory(
-    type: TensorType[Any] | MemRefType[Any], layout: MetalLayoutAttr, buffers: int = 1
-) -> MemRefType[Any]:
-    """rule VIEW"""
+    type: TensorType | MemRefType, layout: MetalLayoutAttr, buffers: int = 1
+) -> MemRefType:
+    """Return the memory of a tensor on the device, by rule VIEW."""
     shape = tuple(type.get_shape())
     space = MemorySpaceAttr(layout.memory_space)
     if layout.is_view:
         return MemRefType(type.element_type, shape, ViewAttr(IntAttr(len(shape))), space)
+    assert isinstance(type.element_type, TileType)
     shard = ShardAttr.of(shape[len(shape) // 2 :], type.element_type.dtype.tile_bytes, buffers)
     return MemRefType(type.element_type, shape, shard, space)
 
 
 def _keep_layouts(function: func.FuncOp) -> None:
-    """For d2m-bufferize-function-args."""
+    """Keep the layouts for d2m-bufferize-function-args."""
     types = function.function_type.inputs
     layouts = [d2m.layout_of(type) for type in types]
     if not any(layouts):

@@ -11,12 +11,12 @@ from ttl.passes.pipelines import COMPUTE, KERNEL, NODE_TO_NODE, SYNCHRONIZE, pas
 
 from .marks import D2M_MARK
 
-# Threads of cores to kernels of the language, in the guide's three parts.
+# Passes from threads of cores to kernels of the language, in the guide's three parts.
 D2M_FRONTEND = (
-    "arith-to-d2m-tile-ops",  # first: what follows looks for tile operations
+    "arith-to-d2m-tile-ops",  # first: later passes look for tile operations
     "d2m-generic-replace-globals",
-    "d2m-lower-to-layout",  # while tensors still say by their layout where they are
-    "d2m-generic-generate-datamovement",  # affine form to explicit form, which all the rest takes
+    "d2m-lower-to-layout",  # while tensor layouts still tell host from device
+    "d2m-generic-generate-datamovement",  # to explicit form, which all later passes need
     "d2m-generic-generate-loops",
 )
 D2M_MIDDLEEND = (
@@ -34,12 +34,12 @@ D2M_BACKEND = (
     "convert-d2m-to-ttl",
     "convert-d2m-to-ttmetal",
 )
-REGISTER_DEVICE = ("ttcore-register-device",)  # first: its cores and its memory count for the rest
-# A graph joins here: ttgraph has the passes before this one.
+REGISTER_DEVICE = ("ttcore-register-device",)  # first: the others use its cores and memory
+# A graph starts here: ttgraph has earlier passes.
 GRID_SELECTION = ("d2m-grid-selection",)
 D2M = D2M_FRONTEND + D2M_MIDDLEEND + D2M_BACKEND
 
-# A step of the guide that the language's passes do: from loops over tiles to calls of the chip.
+# The language's passes do this step of the guide: from tile loops to the chip's calls.
 D2M_TO_TTKERNEL = D2M_BACKEND[2:] + SYNCHRONIZE + NODE_TO_NODE + COMPUTE + KERNEL[:5]
 
 ROOMS = {__package__: REGISTER_DEVICE + GRID_SELECTION + D2M}

@@ -1,7 +1,7 @@
-"""Loops over tiles as linalg-to-loops leaves them, and the block math that they are.
+"""Loops over tiles from linalg-to-loops, and their block math.
 
-What the language's passes take is block math: they put the tiles of several operations into the
-registers of one section. So what is in registers here is read through.
+The language's passes take block math and share registers among several operations in a section. So
+this looks through values in registers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ def roots_in(op: Operation) -> list[scf.ForOp]:
 
 
 def innermost(root: scf.ForOp) -> Block:
-    """Where the tile operations are."""
+    """Return the block with the tile operations."""
     inside = [op for op in root.body.block.ops if isinstance(op, scf.ForOp)]
     return innermost(inside[0]) if inside else root.body.block
 
@@ -40,7 +40,7 @@ def is_dst(value: SSAValue) -> bool:
 
 
 def raise_loops(body: Block) -> None:
-    """In place of each nest of loops the block math of the language."""
+    """Replace each nest of loops by the language's block math."""
     found = [op for op in body.walk() if isinstance(op, scf.ForOp) and ROOT in op.attributes]
     for root in found:
         _raise(root)
@@ -68,7 +68,7 @@ def _raise(root: scf.ForOp) -> None:
     erase(root)
 
 
-def _result_type(end: Operation) -> TensorType[Any]:
+def _result_type(end: Operation) -> TensorType:
     type: Any = end.operands[1].type
     return TensorType(type.element_type, type.get_shape())
 
@@ -79,7 +79,7 @@ def _last_write(block: Block) -> Operation:
 
 
 def _block_of(tile: SSAValue, made: dict[SSAValue, SSAValue], block: Block) -> SSAValue:
-    """The block of which a tile is one."""
+    """Return the block that contains a tile."""
     if tile in made:
         return made[tile]
     owner = tile.owner
@@ -94,7 +94,7 @@ def _block_of(tile: SSAValue, made: dict[SSAValue, SSAValue], block: Block) -> S
 
 
 def _stored(load: memref.LoadOp) -> SSAValue:
-    """What was put into the register that is read."""
+    """Return the value stored in the register that is read."""
     before = load.prev_op
     while before is not None:
         is_store = isinstance(before, memref.StoreOp)

@@ -1,8 +1,8 @@
 """ttcore-register-device: the module says which device it is for.
 
-rule KEEP   a module that has a system descriptor or a device keeps it
-rule FILE   `system-desc-path`: a .ttsys file, or the same as JSON
-rule MOCK   without one: the chip `mock-system-desc-arch`, as this project describes it
+rule KEEP   a module keeps its system descriptor or device
+rule FILE   `system-desc-path`: a .ttsys file, or its JSON
+rule MOCK   without one: this project's description of the chip `mock-system-desc-arch`
 """
 
 from __future__ import annotations

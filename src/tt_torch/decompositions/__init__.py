@@ -1,7 +1,7 @@
-"""Operations of aten that are taken apart, in torch itself, before a graph is lowered.
+"""Decomposes aten operations, in torch itself, before a graph is lowered.
 
-A function gets what its operation gets. NotImplemented leaves the operation in the graph, where it
-is refused with its place in the program; LIMITS has what there is no lowering for.
+A function has its operation's arguments. NotImplemented leaves the operation in the graph, where it
+is rejected with its program line; LIMITS lists cases without a lowering.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ LIMITS: dict[Any, str] = {
 
 
 def decompositions() -> dict[Any, Callable[..., Any]]:
-    """What is taken apart before it is lowered: torch's core set, and of that what is composed."""
+    """Return the decompositions: torch's core set, without operations that are lowered directly."""
     table = _of_torch()
-    table.update(layers.of_transformers())  # which may be loaded at any time
+    table.update(layers.of_transformers())  # may be loaded at any time
     return table
 
 
@@ -53,7 +53,7 @@ def _of_torch() -> dict[Any, Callable[..., Any]]:
     table = dict(torch._decomp.core_aten_decompositions())
     table.update(torch._decomp.get_decompositions(composed))
     for op in (aten.uniform.default, aten.randn.default, aten.randn_like.default):
-        table.pop(op, None)  # drawn as they are
+        table.pop(op, None)  # lowered directly
     for module in _MODULES:
         table |= module.DECOMPOSITIONS
     return table

@@ -1,4 +1,4 @@
-"""Arithmetic and reductions in terms of what is lowered."""
+"""Decomposes arithmetic and reductions into operations that are lowered."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ aten = torch.ops.aten
 
 
 def wide(dtype: torch.dtype) -> torch.dtype:
-    """Short floats are summed in f32 and rounded once, as torch does it."""
+    """Return the type of a sum: short floats are summed in f32 and rounded once, as in torch."""
     return torch.float32 if dtype in (torch.bfloat16, torch.float16) else dtype
 
 
@@ -32,14 +32,14 @@ def highest(dtype: torch.dtype) -> Any:
 
 
 def sign(x: Tensor) -> Tensor:
-    """That of what is no number is 0 for torch."""
+    """Return the sign, which for NaN is 0 in torch."""
     if x.dtype is torch.bool:
         return x
     return (x > 0).to(x.dtype) - (x < 0).to(x.dtype)
 
 
 def copysign(x: Tensor, y: Any) -> Tensor:
-    """The sign of 0 is that of 1 divided by it."""
+    """Copy the sign; the sign of 0 is the sign of 1 divided by it."""
     x = x if x.is_floating_point() else x.to(torch.get_default_dtype())
     y = torch.as_tensor(y, device=x.device)
     is_below = (y < 0) | (1 / y < 0)
@@ -47,12 +47,12 @@ def copysign(x: Tensor, y: Any) -> Tensor:
 
 
 def trunc(x: Tensor) -> Tensor:
-    """Towards 0; whole numbers stay."""
+    """Round towards 0; integers are unchanged."""
     return torch.where(x < 0, x.ceil(), x.floor()) if x.is_floating_point() else x
 
 
 def power(x: Tensor, exponent: float) -> Tensor:
-    """Small whole powers are products, which are exact where powers are not."""
+    """Raise to a power; small integer powers are products, which are more exact."""
     x = x.to(torch.result_type(x, exponent))
     if exponent in (1, 2, 3):
         return reduce(mul, [x] * int(exponent))
@@ -62,9 +62,9 @@ def power(x: Tensor, exponent: float) -> Tensor:
 
 
 def divide(x: Tensor, y: Any, *, rounding_mode: str | None = None) -> Any:
-    """A quotient, rounded towards 0 or down.
+    """Divide, rounding towards 0 or down.
 
-    What is left over decides: a quotient just below a whole number may be rounded to it.
+    Uses the remainder, because a quotient just below an integer may be rounded to it.
     """
     dtype = torch.result_type(x, y)
     if rounding_mode is None:
@@ -83,12 +83,12 @@ def divide(x: Tensor, y: Any, *, rounding_mode: str | None = None) -> Any:
 
 
 def _has_other_sign(rest: Tensor, divisor: Any) -> Tensor:
-    """Does a division leave something that has not the sign of the divisor?"""
+    """Has the remainder another sign than the divisor?"""
     return (rest != 0) & ((rest < 0) ^ (divisor < 0))
 
 
 def remainder(x: Tensor, y: Any) -> Tensor:
-    """It has the sign of the divisor, and fmod that of the dividend."""
+    """Return the remainder with the divisor's sign; fmod has the dividend's."""
     rest = torch.fmod(x, y)
     return torch.where(_has_other_sign(rest, y), rest + y, rest)
 

@@ -1,4 +1,4 @@
-"""What moves elements, and takes or writes them at places that are computed."""
+"""Decomposes operations that move elements, or take or write them at computed positions."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import torch
 from torch import Tensor
 
 aten = torch.ops.aten
-# Graphs grow with what is done one by one.
+# The most operations made one by one, which make graphs larger.
 MOST_STEPS = 128
 
 
 def positions(x: Tensor, dim: int = 0, size: int | None = None) -> Tensor:
-    """Of each element of a tensor like `x`, its position along a dimension."""
+    """Return each element's position along a dimension, for a tensor like `x`."""
     shape = [1] * max(1, x.ndim)
     shape[dim] = -1
     return torch.arange(x.shape[dim] if size is None else size, device=x.device).view(shape)
@@ -24,7 +24,7 @@ def positions(x: Tensor, dim: int = 0, size: int | None = None) -> Tensor:
 
 
 def padded(x: Tensor, dim: int, before: int, after: int, value: Any = 0) -> Tensor:
-    """A width below 0 is cut off."""
+    """Pad along a dimension; a negative width crops."""
     first = max(0, -before)
     x = x.narrow(dim, first, x.shape[dim] - first - max(0, -after))
 
@@ -37,7 +37,7 @@ def padded(x: Tensor, dim: int, before: int, after: int, value: Any = 0) -> Tens
 
 
 def constant_pad_nd(x: Tensor, widths: Sequence[int], value: Any = 0) -> Tensor:
-    """(before, after) of the last dimension, then of the one before it, and so on."""
+    """Pad by (before, after) of the last dimension, then of the one before it, and so on."""
     pairs = zip(widths[::2], widths[1::2], strict=True)
     for dim, pair in zip(reversed(range(x.ndim)), pairs, strict=False):
         x = padded(x, dim, *pair, value)
@@ -52,7 +52,7 @@ def slice_scatter(
     stop: int | None = None,
     step: int = 1,
 ) -> Any:
-    """`x` with `source` in the place of a slice: what is before it, it, and what is after it."""
+    """Replace a slice of `x` by `source`: concatenate the parts before it, it, and after it."""
     if step != 1:
         return NotImplemented
     size = x.shape[dim]
@@ -63,7 +63,7 @@ def slice_scatter(
 
 
 def repeat(x: Tensor, counts: Sequence[int]) -> Tensor:
-    """Every dimension gets one of copies before it, and takes it in."""
+    """Repeat: add a dimension of copies before each dimension, and merge the two."""
     own = [1] * (len(counts) - x.ndim) + list(x.shape)
     apart = [part for size in own for part in (1, size)]
     copies = [part for pair in zip(counts, own, strict=True) for part in pair]
@@ -83,7 +83,7 @@ def flip(x: Tensor, dims: Sequence[int]) -> Tensor:
 
 
 def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
-    """The two dimensions are one, in which a diagonal has steps of one length."""
+    """Take a diagonal: flatten the two dimensions, in which it has a constant step."""
     rows, columns = x.shape[dim1], x.shape[dim2]
     flat = x.movedim((dim1, dim2), (-2, -1)).flatten(-2)
     down, right = max(0, -offset), max(0, offset)
@@ -93,7 +93,7 @@ def diagonal(x: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor
 
 
 def unfold(x: Tensor, dim: int, size: int, step: int) -> Tensor:
-    """Windows along a dimension, each of which becomes one more at the end."""
+    """Take windows along a dimension as a new last dimension."""
     if not x.ndim:
         return x.reshape(size)
     dim %= x.ndim
@@ -107,7 +107,7 @@ def unfold(x: Tensor, dim: int, size: int, step: int) -> Tensor:
 
 
 def _joined(places: Iterable[tuple[Tensor, int]]) -> Tensor:
-    """The index into dimensions that have become one, of indices with the sizes they are for."""
+    """Return the index into flattened dimensions, from (index, size) of each dimension."""
     flat: Tensor | None = None
     for own, size in places:
         flat = own if flat is None else flat * size + own
@@ -116,13 +116,13 @@ def _joined(places: Iterable[tuple[Tensor, int]]) -> Tensor:
 
 
 def _taken(x: Tensor, dim: int, index: Tensor) -> Tensor:
-    """The dimensions of the index take the place of `dim`."""
+    """Take elements along `dim`, which the index's dimensions replace."""
     shape = (*x.shape[:dim], *index.shape, *x.shape[dim + 1 :])
     return x.index_select(dim, index.flatten()).reshape(shape)
 
 
 def index(x: Tensor, indices: Sequence[Tensor | None]) -> Any:
-    """The dimensions that are indexed become one, at the place of the first of them."""
+    """Index; the indexed dimensions are flattened to one, at the position of the first."""
     dims = [dim for dim, each in enumerate(indices) if each is not None]
     if any(each is not None and each.dtype in (torch.bool, torch.uint8) for each in indices):
         return NotImplemented
@@ -140,7 +140,7 @@ def _are_side_by_side(dims: Sequence[int]) -> bool:
 
 
 def _flattened(x: Tensor, indices: Sequence[Tensor | None]) -> tuple[Tensor, Tensor]:
-    """The tensor with its indexed dimensions as one, where the first was, and the index of that."""
+    """Flatten the indexed dimensions, to the first one's position; return the tensor and index."""
     given = {dim: each.long() for dim, each in enumerate(indices) if each is not None}
     first, *_ = given
     after = [dim for dim in range(first, x.ndim) if dim not in given]
@@ -159,7 +159,7 @@ def index_put(
     accumulate: bool = False,
     unsafe: bool = False,
 ) -> Any:
-    """Row by row of the tensor whose indexed dimensions are one, and that the first."""
+    """Write rows of the tensor, whose indexed dimensions are flattened and moved to the front."""
     given = [dim for dim, each in enumerate(indices) if each is not None]
     chosen = [each for each in indices if each is not None]
     if any(each.dtype in (torch.bool, torch.uint8) for each in chosen):
@@ -168,7 +168,9 @@ def index_put(
     order = [*given, *others]
     table, flat = _flattened(x.permute(order), chosen)
     left, places = table.shape[1:], flat.shape
-    front = given[0] if _are_side_by_side(given) else 0  # before the indexed ones of the values
+    front = (
+        given[0] if _are_side_by_side(given) else 0
+    )  # dimensions of the values before the indexed ones
     rows = values.expand(*left[:front], *places, *left[front:]).to(x.dtype)
     rows = _to_front(rows, front, len(places))
     count = places.numel()
@@ -180,7 +182,7 @@ def index_put(
 
 
 def _masked(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumulate: bool) -> Any:
-    """One value wherever the mask is: how many there are need not be known."""
+    """Write one value where the mask is true; the number of positions need not be known."""
     mask = indices[0]
     if len(indices) != 1 or mask is None or mask.dtype is not torch.bool or values.numel() != 1:
         return NotImplemented
@@ -192,11 +194,11 @@ def _masked(x: Tensor, indices: Sequence[Tensor | None], values: Tensor, accumul
 def embedding_dense_backward(
     grad: Tensor, indices: Tensor, rows: int, padding_idx: int, scale_grad_by_freq: bool
 ) -> Any:
-    """The gradients of each row together."""
+    """Sum the gradients of each row."""
     if scale_grad_by_freq:
         return NotImplemented
     flat, named = grad.reshape(-1, grad.shape[-1]), indices.reshape(-1, 1)
-    if padding_idx >= 0:  # its row is not learned
+    if padding_idx >= 0:  # its row gets no gradient
         flat = torch.where(named == padding_idx, 0, flat)
     return grad.new_zeros(rows, flat.shape[1]).scatter_add(0, named.expand(flat.shape), flat)
 
@@ -214,7 +216,7 @@ DECOMPOSITIONS: dict[Any, Callable[..., Any]] = {
     aten._index_put_impl.default: index_put,
     aten.embedding_dense_backward.default: embedding_dense_backward,
 }
-# What an operation is not lowered for, reported where it is refused.
+# Limits of the lowerings, for the message that rejects an operation.
 LIMITS: dict[Any, str] = {
     aten.slice_scatter.default: "with a step",
     aten.index.Tensor: "with a mask: its size is not known",

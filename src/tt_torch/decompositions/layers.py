@@ -1,6 +1,6 @@
-"""What attention, recurrent layers and layers of experts call in one piece, taken apart.
+"""Decomposes fused operations that attention, recurrent layers and layers of experts call.
 
-The layers do so for every device that is not torch's own, and have no other way to say it.
+The layers call them for every device that is not torch's own, without an alternative.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 aten = torch.ops.aten
-BY_BATCH = 1  # the mask_type of a mask of keys, (batch, keys); others broadcast as they are
+BY_BATCH = 1  # the mask_type of a mask of keys, (batch, keys); other masks broadcast
 
 
 def attention(
@@ -99,7 +99,7 @@ def lstm_cell(
     input_bias: Tensor | None = None,
     hidden_bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The new hidden state and cell, and the gates for the gradient."""
+    """Return the new hidden state and cell, and the gates for the gradient."""
     gates = _biased(input_gates, input_bias) + _biased(hidden_gates, hidden_bias)
     enter, forget, content, leave = gates.chunk(4, -1)
     enter, forget, leave = enter.sigmoid(), forget.sigmoid(), leave.sigmoid()
@@ -116,7 +116,7 @@ def lstm_cell_backward(
     gates: Tensor,
     has_bias: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The gradients of the gates, of the cell, and of the biases."""
+    """Return the gradients of the gates, the cell, and the biases."""
     enter, forget, content, leave = gates.chunk(4, -1)
     curve = new.tanh()
     of_hidden = torch.zeros_like(new) if grad_hidden is None else grad_hidden
@@ -139,7 +139,7 @@ def gru_cell(
     input_bias: Tensor | None = None,
     hidden_bias: Tensor | None = None,
 ) -> tuple[Tensor, Tensor]:
-    """The new hidden state, and what the gradient needs."""
+    """Return the new hidden state, and values for the gradient."""
     reset, update, content = _biased(input_gates, input_bias).chunk(3, -1)
     own_reset, own_update, own_content = _biased(hidden_gates, hidden_bias).chunk(3, -1)
     reset, update = (reset + own_reset).sigmoid(), (update + own_update).sigmoid()
@@ -151,7 +151,7 @@ def gru_cell(
 def gru_cell_backward(
     grad: Tensor, kept: Tensor, has_bias: bool
 ) -> tuple[Tensor, Tensor, Tensor, Tensor, Tensor]:
-    """The gradients of the gates, of the hidden state, and of the biases."""
+    """Return the gradients of the gates, the hidden state, and the biases."""
     reset, update, new, hidden, own_content = kept.chunk(5, -1)
     of_new = grad * (1 - update) * (1 - new * new)
     of_reset = of_new * own_content * reset * (1 - reset)
@@ -172,9 +172,9 @@ def grouped_mm(
     bias: Tensor | None = None,
     out_dtype: torch.dtype | None = None,
 ) -> Any:
-    """Rows in groups, each times a matrix of its own; a group ends before the place in `ends`.
+    """Multiply each group of rows with its own matrix; a group ends before its row in `ends`.
 
-    Where the groups end is not known before the run: rows of others are zero in each product.
+    The ends are not known before the run, so each product has all rows, with other groups' zeroed.
     """
     if x.ndim != 2 or weights.ndim != 3 or ends is None or bias is not None:
         return NotImplemented
@@ -186,7 +186,7 @@ def grouped_mm(
 
 
 def of_transformers() -> dict[Any, Callable[..., Any]]:
-    """What transformers, if it is loaded, has an operation of its own for."""
+    """Return decompositions of transformers' own operations, if it is loaded."""
     name = "transformers::grouped_mm_fallback"
     if not torch._C._jit_get_schemas_for_operator(name):
         return {}

@@ -1,4 +1,4 @@
-"""The largest and smallest elements and where they are."""
+"""Decomposes reductions to the largest or smallest elements and their positions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ aten = torch.ops.aten
 
 
 def _extreme(x: Tensor, dim: int, largest: bool) -> tuple[Tensor, Tensor]:
-    """The largest or smallest, and its first place; `dim` stays, of size 1.
+    """Return the largest or smallest element and its first position; keeps `dim` with size 1.
 
-    What is no number comes before all others.
+    NaN comes before all numbers.
     """
     found = x.amax(dim, True) if largest else x.amin(dim, True)
     is_here = x == found

@@ -1,4 +1,4 @@
-"""Pooling: one axis after the other, a slice for each place of the window along it."""
+"""Decomposes pooling: one axis at a time, with a slice for each position in the window."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ aten = torch.ops.aten
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """How a window moves along one axis."""
+    """Movement of a window along one axis."""
 
     size: int
     stride: int
@@ -34,19 +34,19 @@ class Axis:
         return self.dilation * (self.size - 1) + 1
 
     def outs(self, size: int) -> int:
-        """How many places it has; in ceil mode also one that begins inside."""
+        """Count the window's positions; in ceil mode, also the last one that begins inside."""
         room = size + 2 * self.padding - self.reach
         count = (room + (self.stride - 1) * self.ceil_mode) // self.stride + 1
         return count - (self.ceil_mode and (count - 1) * self.stride >= size + self.padding)
 
     def spread(self, x: Tensor, dim: int, filling: Any) -> Tensor:
-        """With what is before and after it, so that every place is inside."""
+        """Pad so that every position of the window is inside."""
         size = x.shape[dim]
         after = (self.outs(size) - 1) * self.stride + self.reach - size - self.padding
         return padded(x, dim, self.padding, after, filling)
 
     def slices(self, x: Tensor, dim: int, filling: Any) -> list[Tensor]:
-        """What stands under each place of the window."""
+        """Return the slice of elements at each position in the window."""
         count = self.outs(x.shape[dim])
         x, span = self.spread(x, dim, filling), (count - 1) * self.stride + 1
         return [
@@ -60,7 +60,7 @@ def _strided(x: Tensor, dim: int, first: int, span: int, step: int) -> Tensor:
 
 
 def _side_by_side(x: Tensor, dim: int, axis: Axis, filling: Any) -> Tensor:
-    """The elements of each window along an axis as one more dimension after it."""
+    """Return each window's elements along an axis as a new dimension after it."""
     size, count = x.shape[dim], axis.outs(x.shape[dim])
     starts = torch.arange(count, device=x.device)[:, None] * axis.stride - axis.padding
     places = starts + torch.arange(axis.size, device=x.device) * axis.dilation
@@ -86,11 +86,11 @@ def _axes(
     ]
 
 
-# The largest --------------------------------------------------------------------------------------
+# Maximum ------------------------------------------------------------------------------------------
 
 
 def _max_pool(count: int, x: Tensor, *window: Any) -> Any:
-    """The largest under the window, and its place in the plane."""
+    """Return the largest element in the window, and its index in the plane."""
     axes = _axes(count, *window)
     return _largest(x, axes), _place_of_largest(x, axes)
 
@@ -105,7 +105,7 @@ def _largest(x: Tensor, axes: Sequence[Axis]) -> Tensor:
 
 
 def _place_of_largest(x: Tensor, axes: Sequence[Axis]) -> Tensor:
-    """Of all windows side by side, the first place that has the largest."""
+    """Return the first index of the largest element of each window, for adjacent windows."""
     plane = x.shape[-len(axes) :]
     counted = torch.arange(prod(plane), device=x.device).reshape(plane)
     values = _windows(x, axes, lowest(x.dtype))
@@ -115,14 +115,14 @@ def _place_of_largest(x: Tensor, axes: Sequence[Axis]) -> Tensor:
 
 
 def _windows(x: Tensor, axes: Sequence[Axis], filling: Any) -> Tensor:
-    """The elements of each window as one more dimension."""
+    """Return each window's elements as a new dimension."""
     for dim, axis in enumerate(axes, x.ndim - len(axes)):
         x = _side_by_side(x, dim, axis, filling).movedim(dim + 1, -1)
     return x.flatten(-len(axes))
 
 
 def max_pool_backward(count: int, grad: Tensor, x: Tensor, *window_and_places: Any) -> Tensor:
-    """The places, the last argument, tell all about the window."""
+    """Return the gradient; the indices, the last argument, make the window's options redundant."""
     plane, indices = x.shape[-count:], window_and_places[-1]
     zeros = grad.new_zeros(*x.shape[:-count], prod(plane))
     flat = zeros.scatter_add(-1, indices.flatten(-count), grad.flatten(-count))
@@ -130,7 +130,7 @@ def max_pool_backward(count: int, grad: Tensor, x: Tensor, *window_and_places: A
 
 
 def adaptive_max_pool(count: int, x: Tensor, outs: Sequence[int]) -> Any:
-    """Of a size that the result divides, windows side by side."""
+    """Pool adaptively: adjacent windows if the result's size divides the size."""
     given = x.shape[-count:]
     if any(size % out for size, out in zip(given, outs, strict=True)):
         return _uneven_max_pool(x, list(outs))
@@ -139,7 +139,7 @@ def adaptive_max_pool(count: int, x: Tensor, outs: Sequence[int]) -> Any:
 
 
 def _uneven_max_pool(x: Tensor, outs: list[int]) -> tuple[Tensor, Tensor]:
-    """Windows of different sizes, as long as the longest: what is too much counts as lowest."""
+    """Pool windows of different sizes, padded to the longest with the lowest value."""
     count = len(outs)
     plane = x.shape[-count:]
     counted = torch.arange(prod(plane), device=x.device).reshape(plane)
@@ -156,7 +156,7 @@ def _uneven_max_pool(x: Tensor, outs: list[int]) -> tuple[Tensor, Tensor]:
 
 
 def _gathered(x: Tensor, dim: int, out: int, filling: Any) -> Tensor:
-    """Windows of an adaptive pool along one axis, as one more dimension at the end."""
+    """Return an adaptive pool's windows along one axis as a new last dimension."""
     starts, ends = _edges(x.shape[dim], out, x.device)
     longest = max(-(-(n + 1) * x.shape[dim] // out) - n * x.shape[dim] // out for n in range(out))
     places = starts[:, None] + torch.arange(longest, device=x.device)
@@ -168,7 +168,7 @@ def _gathered(x: Tensor, dim: int, out: int, filling: Any) -> Tensor:
     return torch.where(is_inside.reshape(shape), taken, filling)
 
 
-# The average --------------------------------------------------------------------------------------
+# Average ------------------------------------------------------------------------------------------
 
 
 def _avg_pool(
@@ -181,7 +181,7 @@ def _avg_pool(
     count_include_pad: bool = True,
     divisor_override: int | None = None,
 ) -> Any:
-    """The sum under the window, divided by what torch counts there."""
+    """Return the sum in the window, divided by torch's count."""
     axes = _axes(count, sizes, stride, padding, (1,), ceil_mode)
     y, first = x.to(wide(x.dtype)), x.ndim - count
     spans = [axis.size for axis in axes]
@@ -208,7 +208,7 @@ def _divisor(x: Tensor, axes: Sequence[Axis], with_padding: bool, given: int | N
 
 
 def _counts(size: int, axis: Axis, with_padding: bool, device: Any) -> Tensor:
-    """How many elements of an axis each place of the window has under it."""
+    """Count the elements of an axis in each window."""
     starts = torch.arange(axis.outs(size), device=device) * axis.stride - axis.padding
     ends = (starts + axis.size).clamp(max=size + axis.padding)
     return ends - starts if with_padding else ends.clamp(max=size) - starts.clamp(min=0)
@@ -225,7 +225,7 @@ def _avg_pool_backward(
     with_padding: bool,
     divisor: int | None,
 ) -> Tensor:
-    """Every element gets the gradients of the windows that it is in: a product for each axis."""
+    """Sum for every element the gradients of its windows: a matrix product for each axis."""
     axes = _axes(count, sizes, stride, padding, (1,), ceil_mode)
     y = grad.to(wide(grad.dtype)) / _divisor(x, axes, with_padding, divisor)
     for dim, axis in enumerate(axes, x.ndim - count):
@@ -237,12 +237,12 @@ def _avg_pool_backward(
 
 
 def _along(x: Tensor, dim: int, matrix: Tensor) -> Tensor:
-    """The product with (elements, results) along one axis."""
+    """Multiply with a matrix (elements, results) along one axis."""
     return (x.movedim(dim, -1) @ matrix).movedim(-1, dim)
 
 
 def _edges(size: int, out: int, device: Any) -> tuple[Tensor, Tensor]:
-    """Where the windows of an adaptive pool begin and end."""
+    """Return the begins and ends of an adaptive pool's windows."""
     counted = torch.arange(out, device=device)
     starts = torch.div(counted * size, out, rounding_mode="trunc")
     ends = torch.div((counted + 1) * size + out - 1, out, rounding_mode="trunc")
@@ -250,7 +250,7 @@ def _edges(size: int, out: int, device: Any) -> tuple[Tensor, Tensor]:
 
 
 def _shares(size: int, out: int, device: Any, dtype: torch.dtype) -> Tensor:
-    """(elements, results): what each element is worth in each window."""
+    """Return the matrix (elements, results) of each element's weight in each window."""
     starts, ends = _edges(size, out, device)
     place = torch.arange(size, device=device)[:, None]
     is_in = ((place >= starts) & (place < ends)).to(dtype)
@@ -274,7 +274,7 @@ def adaptive_avg_pool_backward(count: int, grad: Tensor, x: Tensor) -> Tensor:
     return y.to(grad.dtype)
 
 
-# By their names, in which the number of axes stands.
+# By name, which contains the number of axes.
 _POOLS: dict[str, Callable[..., Any]] = {
     "max_pool{}d_with_indices": _max_pool,
     "max_pool{}d_with_indices_backward": max_pool_backward,

@@ -1,4 +1,4 @@
-"""Draws that depend on computed numbers, in terms of those that do not."""
+"""Decomposes draws that depend on computed numbers into draws that do not."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ aten = torch.ops.aten
 
 
 def bernoulli(probability: Tensor, *, generator: Any = None) -> Tensor:
-    """1 where a number that is equally likely everywhere is below the probability."""
+    """Return 1 where a uniform random number is below the probability."""
     if generator is not None:
         return NotImplemented
     return (torch.rand_like(probability) < probability).to(probability.dtype)
@@ -29,8 +29,8 @@ def normal(mean: Any, std: Any = 1.0, *, generator: Any = None) -> Tensor:
 def multinomial(
     weights: Tensor, count: int, replacement: bool = False, *, generator: Any = None
 ) -> Tensor:
-    """As torch does it on the CPU: the largest of weights over exponential numbers; where an
-    element may come twice, the place of a number among the sums of the weights.
+    """Draw like torch on the CPU: the largest ratios of weights to exponential numbers; with
+    replacement, the position of a number among the cumulative weights.
     """
     if count == 1 or not replacement:
         found = weights / torch.ops.aten.exponential(weights, 1.0)

@@ -1,4 +1,4 @@
-"""The gradients of grid_sample: elements of an image at places between its pixels."""
+"""Decomposes the gradients of grid_sample, which takes an image at positions between pixels."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def grid_sampler_2d_backward(
     align_corners: bool,
     wanted: Sequence[bool],
 ) -> Any:
-    """The gradients of the image and of the places, from the corners of each place."""
+    """Return the gradients of the image and of the grid, from the corners of each position."""
     if mode not in (BILINEAR, NEAREST):
         return NotImplemented
     batch, channels, height, width = x.shape
@@ -48,7 +48,7 @@ def grid_sampler_2d_backward(
 
 
 def _corners(place: Tensor, mode: int) -> list[tuple[Tensor, Any, Any]]:
-    """Along one axis, the pixels of a place, their shares of it, and how these grow with it."""
+    """Return a position's pixels along one axis, their weights, and the weights' derivatives."""
     if mode == NEAREST:
         return [(place.round(), 1.0, 0.0)]
     first = place.floor()
@@ -57,7 +57,7 @@ def _corners(place: Tensor, mode: int) -> list[tuple[Tensor, Any, Any]]:
 
 
 def _place(x: Tensor, size: int, padding: int, align_corners: bool) -> tuple[Tensor, Any]:
-    """Where a number from -1 to 1 is among the pixels of an axis, and how fast it moves there."""
+    """Return the pixel position of a number from -1 to 1, and its derivative."""
     scale: Any = (size - 1) / 2 if align_corners else size / 2
     place = (x + 1) * scale - (0.0 if align_corners else 0.5)
     if padding == REFLECTION:
@@ -70,7 +70,7 @@ def _place(x: Tensor, size: int, padding: int, align_corners: bool) -> tuple[Ten
 
 
 def _reflected(place: Tensor, size: int, align_corners: bool) -> tuple[Tensor, Any]:
-    """Back from the outermost pixels, or from their edges; and 1 or -1 for the way it goes."""
+    """Reflect at the outermost pixels, or at their edges; also return the direction, 1 or -1."""
     low, span = (0.0, size - 1) if align_corners else (-0.5, size)
     if span == 0:
         return torch.zeros_like(place), 0.0

@@ -1,4 +1,4 @@
-"""Order statistics, counts, and what is put together from sorting and scattering."""
+"""Decomposes order statistics, counts, and other operations into sorting and scattering."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def kthvalue(x: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
 
 
 def median(x: Tensor, dim: int, keepdim: bool = False) -> Any:
-    """The lower one of two in the middle; what is no number is the median."""
+    """Return the median: the lower one of two in the middle, or NaN if there is one."""
     if not x.ndim:
         return x, torch.zeros_like(x, dtype=torch.int64)
     value, place = kthvalue(x, (x.shape[dim] + 1) // 2, dim, True)
@@ -37,7 +37,7 @@ def median(x: Tensor, dim: int, keepdim: bool = False) -> Any:
 
 
 def nanmedian(x: Tensor, dim: int, keepdim: bool = False) -> Any:
-    """Of the numbers only, which are sorted before all that is none."""
+    """Return the median of the numbers, which are sorted before NaNs."""
     if not x.ndim or not x.is_floating_point():
         return median(x, dim, keepdim)
     values, places = x.sort(stable=True, dim=dim)
@@ -51,7 +51,7 @@ def _of_all(function: Callable[..., Any]) -> Callable[[Tensor], Tensor]:
 
 
 def mode(x: Tensor, dim: int = -1, keepdim: bool = False) -> Any:
-    """What is there most often, the smallest of them, and its last place."""
+    """Return the most frequent element, the smallest of several, and its last position."""
     if not x.ndim:
         return x, torch.zeros_like(x, dtype=torch.int64)
     here = x.movedim(dim, -1)
@@ -68,7 +68,7 @@ def _highest(x: Tensor) -> Any:
 
 
 def _extreme_so_far(largest: bool) -> Callable[..., Any]:
-    """In steps of 1, 2, 4, ...: of two, the later one where they are equal."""
+    """Make a cumulative max or min, in steps of 1, 2, 4, ...; the later of two equal ones."""
 
     def running(x: Tensor, dim: int) -> Any:
         if not x.ndim:
@@ -102,7 +102,7 @@ def logcumsumexp(x: Tensor, dim: int) -> Tensor:
     return ((y - top).exp().cumsum(dim).log() + top).to(x.dtype)
 
 
-# Places in what is sorted -------------------------------------------------------------------------
+# Positions in sorted lists ------------------------------------------------------------------------
 
 
 def searchsorted(
@@ -114,7 +114,7 @@ def searchsorted(
     side: str | None = None,
     sorter: Tensor | None = None,
 ) -> Any:
-    """How many edges are before each value."""
+    """Count the edges before each value."""
     if sorter is not None:
         edges = edges.gather(-1, sorter)
     values = values if isinstance(values, Tensor) else torch.tensor(values, device=edges.device)
@@ -124,14 +124,12 @@ def searchsorted(
     return is_before.sum(-1, dtype=torch.int32 if out_int32 else torch.int64)
 
 
-def bucketize(
-    values: Any, edges: Tensor, *, out_int32: bool = False, right: bool = False
-) -> Any:
+def bucketize(values: Any, edges: Tensor, *, out_int32: bool = False, right: bool = False) -> Any:
     return searchsorted(edges, values, out_int32=out_int32, right=right)
 
 
 def histc(x: Tensor, bins: int = 100, low: Any = 0, high: Any = 0) -> Any:
-    """How many are in each of so many parts of what is between the limits."""
+    """Count the elements in each of `bins` intervals between the limits."""
     flat = x.flatten()
     bottom, top = (torch.as_tensor(each, dtype=x.dtype, device=x.device) for each in (low, high))
     if low == high == 0:
@@ -148,7 +146,7 @@ def histc(x: Tensor, bins: int = 100, low: Any = 0, high: Any = 0) -> Any:
 def scatter_reduce(
     x: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Any:
-    """Averages, and what does not count the elements that were there."""
+    """Reduce with averages, or without the existing elements."""
     if include_self and reduce != "mean":
         return NotImplemented
     ones = torch.ones_like(source)
@@ -167,7 +165,7 @@ def scatter_reduce(
 
 
 def masked_scatter(x: Tensor, mask: Tensor, source: Tensor) -> Tensor:
-    """The next element of the source wherever the mask is."""
+    """Write the next element of the source where the mask is true."""
     mask = mask.expand(x.shape)
     order = (mask.flatten().cumsum(0) - 1).clamp(min=0)
     taken = source.flatten().index_select(0, order).reshape(x.shape)
@@ -192,7 +190,7 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int = -1,
 ) -> Any:
-    """Rows of a table, summed (0), averaged (1) or the largest (2) of each bag."""
+    """Reduce the rows of each bag: the sum (0), the average (1) or the largest (2)."""
     bags = offsets.shape[0] - int(include_last_offset)
     counted = torch.arange(indices.shape[0], device=indices.device)
     bag = searchsorted(offsets[:bags], counted, right=True) - 1
@@ -229,10 +227,8 @@ def cdist(x: Tensor, y: Tensor, p: float, mode: int | None = None) -> Tensor:
     return apart.sum(-1) if p == 1 else (apart**p).sum(-1) ** (1 / p)
 
 
-def as_strided(
-    x: Tensor, size: Any, stride: Any, storage_offset: int | None = None
-) -> Any:
-    """Where a tensor has its elements one after the other, they are taken from there."""
+def as_strided(x: Tensor, size: Any, stride: Any, storage_offset: int | None = None) -> Any:
+    """Take the elements from a contiguous tensor."""
     if not x.is_contiguous() or x.storage_offset():
         return NotImplemented
     place: Any = torch.zeros([1] * len(size), dtype=torch.int64, device=x.device)

@@ -1,4 +1,4 @@
-"""Convolutions and their gradients; one or two axes are lowered as they are, three taken apart."""
+"""Decomposes convolutions over three axes, and gradients; one or two axes are lowered directly."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ aten = torch.ops.aten
 
 
 def for_each(values: Sequence[int], count: int) -> Sequence[int]:
-    """torch has one value for all dimensions."""
+    """Return a value for each dimension; torch may have one for all."""
     return list(values) * count if len(values) == 1 else values
 
 
 class Moves(NamedTuple):
-    """How the window of a convolution moves, as its operation has it."""
+    """Movement of a convolution's window, in the operation's arguments."""
 
     stride: Sequence[int]
     padding: Sequence[int]
@@ -30,7 +30,7 @@ class Moves(NamedTuple):
     groups: int
 
     def along(self, axes: int) -> Moves:
-        """With a value for each of so many axes."""
+        """Return the moves with a value for each of `axes` axes."""
         return self._replace(
             stride=for_each(self.stride, axes),
             padding=for_each(self.padding, axes),
@@ -40,7 +40,7 @@ class Moves(NamedTuple):
 
 
 def convolution(x: Tensor, weight: Tensor, bias: Tensor | None, *given: Any) -> Any:
-    """What is more than a window over one or two axes; that is left as it is."""
+    """Decompose a convolution, unless it is a window over one or two axes."""
     axes = weight.ndim - 2
     moves = Moves(*given).along(axes)
     if x.ndim == axes + 1:
@@ -54,7 +54,7 @@ def convolution(x: Tensor, weight: Tensor, bias: Tensor | None, *given: Any) -> 
 
 
 def _of_patches(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-    """A window that steps as far as it is wide: patches side by side, and one product."""
+    """Convolve with a window that steps by its size: adjacent patches, and one product."""
     sizes = weight.shape[2:]
     counts = [size // width for size, width in zip(x.shape[2:], sizes, strict=True)]
     for axis, (count, width) in enumerate(zip(counts, sizes, strict=True)):
@@ -71,7 +71,7 @@ def _of_patches(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
 
 
 def _of_three_axes(x: Tensor, weight: Tensor, bias: Tensor | None, moves: Moves) -> Any:
-    """A sum over the first axis of the weights, each a convolution of planes."""
+    """Convolve over three axes: sum convolutions of planes over the weights' first axis."""
     stride, padding, dilation, transposed, more, groups = moves
     in_plane = Moves(stride[1:], padding[1:], dilation[1:], transposed, more[1:], groups)
 
@@ -97,7 +97,7 @@ def _of_three_axes(x: Tensor, weight: Tensor, bias: Tensor | None, moves: Moves)
 
 
 def _spread(planes: Tensor, step: int, before: int, reach: int, more: int) -> Tensor:
-    """Planes `step` apart, as one place of the weights puts them where all of them reach."""
+    """Insert planes `step` apart at one position of the weights, within the range of all."""
     count = planes.shape[2]
     apart = padded(planes.unsqueeze(3), 3, 0, step - 1).flatten(2, 3)
     apart = apart.narrow(2, 0, (count - 1) * step + 1)
@@ -107,8 +107,8 @@ def _spread(planes: Tensor, step: int, before: int, reach: int, more: int) -> Te
 def convolution_backward(
     grad: Tensor, x: Tensor, weight: Tensor, bias_sizes: Sequence[int] | None, *given: Any
 ) -> Any:
-    """Both gradients of a convolution are convolutions; the last argument tells which are wanted,
-    that of the bias the last.
+    """Return the gradients, which are convolutions, of input, weights and bias; the last argument
+    tells which are wanted.
     """
     axes = weight.ndim - 2
     *options, wanted = given
@@ -117,7 +117,7 @@ def convolution_backward(
     of_x = of_weight = None
     if wanted[0]:
         more = [0] * axes
-        if not transposed:  # what the steps of the window left over
+        if not transposed:  # elements that the window's steps skip
             reach = [
                 (out - 1) * step - 2 * edge + apart * (width - 1) + 1
                 for out, step, edge, apart, width in zip(
@@ -127,7 +127,7 @@ def convolution_backward(
             more = [size - end for size, end in zip(x.shape[2:], reach, strict=True)]
         back = moves._replace(transposed=not transposed, output_padding=more)
         of_x = aten.convolution(grad, weight, None, *back)
-        for axis, size in enumerate(x.shape[2:]):  # output_padding may be as wide as a step
+        for axis, size in enumerate(x.shape[2:]):  # output_padding may equal the step
             of_x = of_x.narrow(2 + axis, 0, size)
     if wanted[1]:
         image, found = (grad, x) if transposed else (x, grad)
@@ -137,7 +137,7 @@ def convolution_backward(
 
 
 def _of_weights(x: Tensor, grad: Tensor, sizes: Sequence[int], moves: Moves) -> Tensor:
-    """The gradient is the window: batches are its channels, steps and gaps change places."""
+    """Convolve with the gradient as window: batches become channels, strides become dilations."""
     (batch, channels), groups = x.shape[:2], moves.groups
     apart = x.reshape(batch, groups, channels // groups, *x.shape[2:])
     apart = apart.transpose(0, 2).flatten(1, 2)  # (channels of a group, groups * batch, ...)

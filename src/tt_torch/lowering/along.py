@@ -1,4 +1,4 @@
-"""What goes along one dimension: order, elements at computed places, sums of all so far."""
+"""Lowers operations along one dimension: sorting, gather and scatter, cumulative sums."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ aten = torch.ops.aten
 def sorted_with_places(
     emitter: Emitter, x: SSAValue, dim: int, descending: bool
 ) -> tuple[SSAValue, SSAValue]:
-    """What is no number is larger than all others, and equal elements stay in their order."""
+    """Return sorted elements and positions; NaNs are largest, equal elements keep their order."""
     if not shape_of(x):
         return x, emitter.full((), 0, torch.int64)
     dim %= len(shape_of(x))
@@ -63,18 +63,18 @@ def sort(
 def topk(
     emitter: Emitter, x: SSAValue, count: int, dim: int = -1, largest: bool = True, *_: Any
 ) -> list[SSAValue]:
-    """The first ones of all in order."""
+    """Return the first elements of all in order."""
     if not shape_of(x):
         return [*sorted_with_places(emitter, x, 0, largest)]
     found = sorted_with_places(emitter, x, dim, largest)
     return [emitter.cut(each, dim % len(shape_of(x)), 0, count) for each in found]
 
 
-# Places -------------------------------------------------------------------------------------------
+# Gather and scatter -------------------------------------------------------------------------------
 
 
 def _beside(emitter: Emitter, x: SSAValue, index: SSAValue, dim: int) -> SSAValue:
-    """The part of `x` that is beside the indices."""
+    """Return the part of `x` with the indices' sizes in the other dimensions."""
     sizes = zip(shape_of(x), shape_of(index), strict=True)
     return emitter.slice(
         x, [(0, size if d == dim else mine, 1) for d, (size, mine) in enumerate(sizes)]
@@ -109,7 +109,7 @@ def gather(emitter: Emitter, x: SSAValue, dim: int, index: SSAValue, **_: Any) -
 def scattered(
     emitter: Emitter, x: SSAValue, dim: int, index: SSAValue, source: SSAValue, reducer: str
 ) -> SSAValue:
-    """`source` at the indices, which are as many as `x` has in all other dimensions."""
+    """Scatter `source` at the indices, which have the sizes of `x` in all other dimensions."""
     rank, scalar = len(shape_of(x)), TensorType(element_of(x), [])
     others = tuple(d for d in range(rank) if d != dim)
     numbers = ScatterNumbers(
@@ -140,7 +140,7 @@ def scattered(
 def _scatter(
     emitter: Emitter, x: SSAValue, dim: int, index: SSAValue, source: Any, reducer: str
 ) -> SSAValue:
-    """torch may have fewer indices than elements beside them: the rest stays as it is."""
+    """Scatter; torch allows smaller indices in other dimensions, where `x` is unchanged."""
     given = shape_of(x)
     if not given:
         x, index = emitter.reshape(x, (1,)), emitter.reshape(index, (1,))
@@ -160,7 +160,7 @@ def _scatter(
 
 
 def _put_back(emitter: Emitter, x: SSAValue, part: SSAValue) -> SSAValue:
-    """`x` with a part of it, from its first elements on, in its place."""
+    """Replace the leading part of `x`."""
     for dim, size in reversed(list(enumerate(shape_of(x)))):
         mine = shape_of(part)[dim]
         if mine < size:
@@ -195,7 +195,7 @@ def scatter_reduce(
     return _scatter(emitter, x, dim, index, source, _REDUCERS[reduce])
 
 
-# Sums so far --------------------------------------------------------------------------------------
+# Cumulative sums ----------------------------------------------------------------------------------
 
 
 def _running(reducer: str, neutral: int) -> Lowering:
@@ -211,7 +211,7 @@ def _running(reducer: str, neutral: int) -> Lowering:
 
 
 def _windows(emitter: Emitter, x: SSAValue, dim: int, reducer: str, neutral: int) -> SSAValue:
-    """A window as long as the dimension that ends at each element."""
+    """Reduce a window as long as the dimension that ends at each element."""
     rank, size = len(shape_of(x)), shape_of(x)[dim]
     scalar = TensorType(element_of(x), [])
     edges: Sequence[int] = [

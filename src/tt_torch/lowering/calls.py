@@ -1,4 +1,4 @@
-"""Calls of TT-Lang operations."""
+"""Lowers calls of TT-Lang operations."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def tt_lang_op(
     shard_spec: str,
     out_indices: Sequence[int],
 ) -> list[SSAValue]:
-    """A custom call of the tensors, "in" before "out"; one result for each "out"."""
+    """Emit a custom call with "in" tensors before "out"; it has a result for each "out"."""
     outs = [tensors[index] for index in out_indices]
     ins = [value for index, value in enumerate(tensors) if index not in out_indices]
     named = {

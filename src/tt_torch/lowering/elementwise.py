@@ -1,4 +1,4 @@
-"""Arithmetic, comparisons, choices and constants; most of it rows of the table."""
+"""Lowers arithmetic, comparisons, selection and constants, mostly rows of the table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ aten = torch.ops.aten
 
 
 def operand(emitter: Emitter, value: Any, dtype: torch.dtype) -> SSAValue:
-    """A value or a number in the result's shape and in the type that is computed with."""
+    """Return a value or number in the result's shape and in the type of the computation."""
     if isinstance(value, SSAValue):
         return emitter.broadcast(emitter.convert(value, dtype), emitter.shape)
     return emitter.full(emitter.shape, value, dtype)
@@ -34,7 +34,7 @@ def _unary(name: str) -> Lowering:
 
 
 def _binary(name: str) -> Lowering:
-    """add and sub have a factor for the second operand."""
+    """Make a lowering; add and sub have a factor for the second operand."""
 
     def lower(
         emitter: Emitter, x: Any, y: Any, alpha: Any = 1, rounding_mode: str = ""
@@ -68,11 +68,11 @@ def _lowering(name: str) -> Lowering:
 
 for _name in (*graph_ops.UNARY, *graph_ops.BINARY):
     lowers(*overloads(_name))(_lowering(_name))
-# What is left of these is the division of whole numbers, towards 0.
+# Only the division of integers, towards 0, is left of these.
 lowers(aten.div.Tensor_mode, aten.div.Scalar_mode)(_binary("divide"))
 
 
-# Choices ------------------------------------------------------------------------------------------
+# Selection ----------------------------------------------------------------------------------------
 
 
 @lowers(*overloads("where"))
@@ -97,7 +97,7 @@ def clamp(emitter: Emitter, x: SSAValue, low: Any = None, high: Any = None) -> S
 
 @lowers(*overloads("empty"))
 def empty(emitter: Emitter, *_: Any, **__: Any) -> SSAValue:
-    """What is not initialized is zero."""
+    """Emit zeros for an uninitialized tensor."""
     return emitter.full(emitter.shape, 0, emitter.dtype)
 
 

@@ -1,4 +1,4 @@
-"""A functional FX graph of aten operations -> a StableHLO module."""
+"""Emits a functional FX graph of aten operations as a StableHLO module."""
 
 from __future__ import annotations
 
@@ -43,30 +43,30 @@ ELEMENTS: dict[torch.dtype, Attribute] = {
     torch.int8: IntegerType(8),
     torch.uint8: IntegerType(8, Signedness.UNSIGNED),
     torch.bool: IntegerType(1),
-    torch.uint32: IntegerType(32, Signedness.UNSIGNED),  # of random numbers only
+    torch.uint32: IntegerType(32, Signedness.UNSIGNED),  # only for random numbers
 }
 _SHORT = (torch.int16, torch.int8, torch.uint8)
 aten = torch.ops.aten
 
 
-# The argument that all random numbers of a graph are made of.
+# The argument that seeds all random numbers of a graph.
 SEED = TensorType(ELEMENTS[torch.uint32], [2])
 SEED_NAME = "random_seed"
 
 
 class UnsupportedOperation(CompileError, NotImplementedError):
-    """The graph has an operation that is not lowered; its name is in the message."""
+    """The graph has an operation without a lowering; the message has its name."""
 
 
-# A lowering gets the emitter, and the node's arguments with values in place of nodes.
+# A lowering's arguments are the emitter, and the node's arguments with values for nodes.
 Lowering = Callable[..., "SSAValue | list[SSAValue]"]
 LOWERINGS: dict[Any, Lowering] = {}
-PAIRS: dict[Any, Lowering] = {}  # those of complex numbers
-RANDOM: set[Any] = set()  # those of them that draw
+PAIRS: dict[Any, Lowering] = {}  # lowerings of complex numbers
+RANDOM: set[Any] = set()  # operations that draw random numbers
 
 
 def lowers(*ops: Any, pairs: bool = False) -> Callable[[Lowering], Lowering]:
-    """The decorated function lowers these operations, with `pairs` also of complex numbers."""
+    """Register the decorated function for these operations; with `pairs`, also if complex."""
 
     def add(function: Lowering) -> Lowering:
         for op in ops:
@@ -79,11 +79,11 @@ def lowers(*ops: Any, pairs: bool = False) -> Callable[[Lowering], Lowering]:
 
 
 def overloads(name: str) -> list[Any]:
-    """The operations of aten in a row of the table of graph operations."""
+    """Return the aten operations in a row of the table of graph operations."""
     return [reduce(getattr, each.split("."), torch.ops.aten) for each in GRAPH_OPS[name].aten]
 
 
-# Arithmetic of booleans has these names; chips that have numbers for them must not add them.
+# Names of boolean arithmetic; chips that store booleans as numbers must not add them.
 _OF_BOOLEANS = {"add": "or", "maximum": "or", "multiply": "and", "minimum": "and"}
 
 
@@ -94,20 +94,20 @@ def _name_for(name: str, value: SSAValue) -> str:
 class Emitter:
     """Builds the body of one function. Values are SSA values whose types know shape and dtype."""
 
-    node: fx.Node  # that is lowered
+    node: fx.Node  # being lowered
 
     def __init__(self, functional: bool = False, block: Block | None = None):
         self.block = Block() if block is None else block
-        self.seed: SSAValue | None = None  # of a graph that draws random numbers
-        self.drawn = 0  # times
+        self.seed: SSAValue | None = None  # if the graph draws random numbers
+        self.drawn = 0  # number of draws
         self.functional = functional  # custom calls without the "out" operands
         self.scalars: dict[tuple[Any, torch.dtype], SSAValue] = {}
-        # What a value is in other shapes: a layer after the other asks for the same.
+        # Values in other shapes, which several layers ask for.
         self.arranged: dict[tuple[SSAValue, str, tuple[int, ...]], SSAValue] = {}
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Of the node's result; complex numbers are pairs."""
+        """Shape of the node's result; complex numbers are pairs."""
         result = self.node.meta["val"]
         return tuple(int(size) for size in as_pairs(result.shape, result.dtype)[0])
 
@@ -117,7 +117,7 @@ class Emitter:
 
     @property
     def dtype(self) -> torch.dtype:
-        """Of the node's result; that of the parts of complex numbers."""
+        """Type of the node's result, or of the parts of complex numbers."""
         return as_pairs((), self.node.meta["val"].dtype)[1]
 
     def add(self, op: Operation) -> SSAValue:
@@ -143,7 +143,7 @@ class Emitter:
         return self._create(stablehlo.BINARY[name], [lhs, rhs], lhs.type)
 
     def scalar(self, number: Any, dtype: torch.dtype) -> SSAValue:
-        """A constant without dimensions; equal ones are one."""
+        """Emit a scalar constant; equal ones are shared."""
         key = (repr(number), dtype)
         if key not in self.scalars:
             self.scalars[key] = self.constant(torch.tensor(number, dtype=dtype))
@@ -186,7 +186,7 @@ class Emitter:
         return self._create(stablehlo.SelectOp, operands, on_true.type)
 
     def broadcast(self, value: SSAValue, shape: Sequence[int]) -> SSAValue:
-        """Sizes are counted from the last, as torch does."""
+        """Broadcast; dimensions align from the last, as in torch."""
         given = stablehlo.shape_of(value)
         if given == tuple(shape):
             return value
@@ -231,13 +231,13 @@ class Emitter:
         return self.add(stablehlo.ConcatenateOp.of(parts, dim, result))
 
     def cut(self, value: SSAValue, dim: int, start: int, stop: int, step: int = 1) -> SSAValue:
-        """A slice along one dimension."""
+        """Emit a slice along one dimension."""
         ranges = [(0, size, 1) for size in stablehlo.shape_of(value)]
         ranges[dim] = (start, stop, step)
         return self.slice(value, ranges)
 
     def positions(self, shape: Sequence[int], dim: int, dtype: torch.dtype) -> SSAValue:
-        """Of each element, its position along a dimension."""
+        """Emit each element's position along a dimension."""
         return self.add(stablehlo.IotaOp.of([], dim, tensor_type(shape, dtype)))
 
     def reduce(
@@ -254,7 +254,7 @@ class Emitter:
 
 
 def computation(types: Sequence[Attribute], compute: Callable[..., SSAValue]) -> Region:
-    """What `compute(emitter, *scalars)` makes of scalars of these types."""
+    """Make a region from `compute(emitter, *scalars)` for scalars of these types."""
     emitter = Emitter(block=Block(arg_types=types))
     found = compute(emitter, *emitter.block.args)
     emitter.block.add_op(stablehlo.ReturnOp.create(operands=[found]))
@@ -281,15 +281,15 @@ def emit_module(
     functional: bool = False,
     names: tuple[Sequence[str], Sequence[str]] | None = None,
 ) -> ModuleOp:
-    """The StableHLO of a functional aten graph whose nodes have fake tensors in meta["val"].
+    """Emit a functional aten graph whose nodes have fake tensors in meta["val"] as StableHLO.
 
-    `functional` leaves the "out" operands out of the calls of TT-Lang operations. `names` are those
-    of the arguments and of the results. A graph that draws random numbers has a seed after all
-    arguments of its own: see `draws`.
-    UnsupportedOperation names an aten operation that has no lowering.
+    `functional` leaves the "out" operands out of the calls of TT-Lang operations. `names` are the
+    arguments' and the results' names. A graph that draws random numbers has a seed after its own
+    arguments: see `draws`.
+    Raises UnsupportedOperation for an aten operation that has no lowering.
     """
     emitter = Emitter(functional)
-    with unset_fake_temporarily():  # constants have elements also while a graph is captured
+    with unset_fake_temporarily():  # constants have elements even while a graph is captured
         outputs = _emit_body(emitter, graph)
     inputs = [argument.type for argument in emitter.block.args]
     function = FuncOp("main", FunctionType.from_lists(inputs, outputs), Region(emitter.block))
@@ -299,7 +299,7 @@ def emit_module(
 
 
 def _emit_body(emitter: Emitter, graph: fx.GraphModule) -> list[Attribute]:
-    """The types of the results."""
+    """Emit the body and return the results' types."""
     values: dict[fx.Node, Any] = {}
     nodes = _seen(graph)
     given = [node for node in nodes if node.op == "placeholder"]
@@ -317,12 +317,12 @@ def _emit_body(emitter: Emitter, graph: fx.GraphModule) -> list[Attribute]:
 
 
 def draws(graph: fx.GraphModule) -> bool:
-    """Are there random numbers in the graph that somebody sees?"""
+    """Do results of the graph depend on random numbers?"""
     return any(is_random(node) for node in _seen(graph))
 
 
 def is_random(node: fx.Node) -> bool:
-    """A dropout that keeps all is not."""
+    """Does a node draw random numbers? A dropout that keeps everything does not."""
     if node.target is aten.native_dropout.default:
         _, rate, train = node.args
         return rate != 0 and train is not False
@@ -330,8 +330,8 @@ def is_random(node: fx.Node) -> bool:
 
 
 def _seen(graph: fx.GraphModule) -> list[fx.Node]:
-    """All nodes but random numbers that lead to no result, which torch keeps, and what only leads
-    to such numbers.
+    """Return all nodes except unused random numbers, which torch keeps, and nodes that only lead to
+    them.
     """
     unseen: set[fx.Node] = set()
     for node in reversed(graph.graph.nodes):
@@ -346,7 +346,7 @@ def _emit_node(
 ) -> Any:
     if node.op == "placeholder":
         value = node.meta.get("val")
-        if not isinstance(value, Tensor):  # a number, which the graph has taken in
+        if not isinstance(value, Tensor):  # a number that is part of the graph
             return value
         _check_dtype(node, value)
         type = tensor_type(*as_pairs(value.shape, value.dtype))
@@ -385,13 +385,13 @@ def _check_dtype(node: fx.Node, value: Tensor) -> None:
 
 
 def is_complex(node: Any) -> bool:
-    """Has a node complex numbers?"""
+    """Is a node's value complex?"""
     values = _flat(node.meta.get("val")) if isinstance(node, fx.Node) else []
     return any(isinstance(each, Tensor) and each.dtype.is_complex for each in values)
 
 
 def as_pairs(shape: Sequence[int], dtype: torch.dtype) -> tuple[Sequence[int], torch.dtype]:
-    """Complex numbers are pairs of others."""
+    """Return the shape and type of complex numbers as pairs."""
     return ((*shape, 2), dtype.to_real()) if dtype.is_complex else (shape, dtype)
 
 
@@ -413,7 +413,7 @@ def unsupported(message: str, node: fx.Node | None = None) -> UnsupportedOperati
 
 
 def span_of(node: fx.Node) -> Span | None:
-    """The innermost line of the user's program that the node comes from."""
+    """Return the innermost line of the user's program that the node comes from."""
     lines = (node.meta.get("stack_trace") or "").splitlines()
     for line in reversed(lines):
         file, _, rest = line.strip().removeprefix('File "').partition('", line ')

@@ -1,4 +1,4 @@
-"""Matrix products and reductions."""
+"""Lowers matrix products and reductions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ aten = torch.ops.aten
 
 @lowers(*overloads("matmul"))
 def matrix_product(emitter: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
-    """The last two dimensions are multiplied, those before are paired."""
+    """Multiply the last two dimensions; leading dimensions are batches."""
     rank = len(stablehlo.shape_of(x))
     batch = list(range(rank - 2))
     result = TensorType(stablehlo.element_of(x), emitter.shape)
@@ -31,7 +31,7 @@ def matrix_product(emitter: Emitter, x: SSAValue, y: SSAValue) -> SSAValue:
 
 
 def _reduction(reducer: str, start: Callable[[torch.dtype], Any]) -> Lowering:
-    """Sums and products of short floats are computed in f32."""
+    """Make a lowering of a reduction; sums and products of short floats are computed in f32."""
 
     def lower(
         emitter: Emitter, x: SSAValue, dims: Any = None, keepdim: bool = False, dtype: Any = None

@@ -1,7 +1,7 @@
-"""Complex numbers: pairs along one more dimension, the last, as torch.view_as_real has them.
+"""Lowers complex numbers as pairs along a new last dimension, like torch.view_as_real.
 
-What is needed to turn positions by them is here: products and sums. What moves elements, in
-shapes.py, takes pairs too.
+Has the products and sums that rotary embeddings need. Operations that move elements, in shapes.py,
+accept pairs, too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ aten = torch.ops.aten
 
 
 def lowers_pairs(*ops: Any) -> Callable[[Lowering], Lowering]:
-    """The decorated function lowers these operations where they have complex numbers."""
+    """Register the decorated function for these operations on complex numbers."""
 
     def add(function: Lowering) -> Lowering:
         PAIRS.update(dict.fromkeys(ops, function))
@@ -30,7 +30,7 @@ def lowers_pairs(*ops: Any) -> Callable[[Lowering], Lowering]:
 
 
 def _parts(emitter: Emitter, value: SSAValue) -> tuple[SSAValue, SSAValue]:
-    """The real parts and the imaginary ones."""
+    """Return the real and the imaginary parts."""
     *shape, _ = shape_of(value)
     last = len(shape)
     first, second = (
@@ -46,7 +46,7 @@ def _pairs(emitter: Emitter, real: SSAValue, imaginary: SSAValue) -> SSAValue:
 
 
 def _operands(emitter: Emitter, *values: Any) -> list[tuple[SSAValue, SSAValue]]:
-    """Both parts of each operand, in the shape and the type of the result."""
+    """Return both parts of each operand, in the result's shape and type."""
     shape, dtype = emitter.shape[:-1], emitter.dtype
     found = []
     for value, own in zip(values, emitter.node.args, strict=False):

@@ -1,8 +1,8 @@
-"""Random numbers: functions of a seed, which is an argument of the graph, and of their place in it.
+"""Lowers random numbers as functions of a seed, an argument of the graph, and their position.
 
-So the same seed gives the same numbers, wherever and in whatever order they are computed, and each
-run gets a seed of its own. They are distributed as those of torch on the CPU, down to the bits that
-a number of each type has; the numbers themselves are others.
+A seed gives the same numbers wherever and in any order they are computed, and each run gets its own
+seed. Their distribution is that of torch on the CPU, down to the bits of each type, but the numbers
+differ.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from .emitter import RANDOM, Emitter, Lowering, dtype_of, lowers, tensor_type, u
 
 aten = torch.ops.aten
 _STATE = TensorType(IntegerType(64, Signedness.UNSIGNED), [2])
-_DIGITS = {torch.bfloat16: 8, torch.float16: 11}  # binary ones of a uniform number; else 24
+_DIGITS = {torch.bfloat16: 8, torch.float16: 11}  # binary digits of a uniform number; otherwise 24
 _WORD = 2**32
 
 
 def _bits(emitter: Emitter, count: int) -> SSAValue:
-    """A list of uint32. Each has 2**32 counters of its own."""
+    """Return a list of uint32, with its own 2**32 counters."""
     assert emitter.seed is not None
     counter = torch.tensor([0, emitter.drawn], dtype=torch.uint32)
     emitter.drawn += 1
@@ -54,14 +54,14 @@ def _scaled(emitter: Emitter, value: SSAValue, factor: float, more: float = 0.0)
 
 
 def _uniform(emitter: Emitter, count: int, dtype: torch.dtype = torch.float32) -> SSAValue:
-    """From 0 up to 1, which is never reached."""
+    """Return numbers in [0, 1)."""
     digits = _DIGITS.get(dtype, 24)
     bits = _words(emitter, "shift_right_logical", _bits(emitter, count), 32 - digits)
     return _scaled(emitter, emitter.convert(bits, dtype), 2.0**-digits)
 
 
 def _normal(emitter: Emitter, count: int) -> SSAValue:
-    """Box and Muller: two numbers that are equally likely everywhere give two of these."""
+    """Return normal numbers by Box-Muller: two uniform numbers give two of them."""
     pairs = -(-count // 2)
     both = _uniform(emitter, 2 * pairs)
     first, second = (emitter.cut(both, 0, k * pairs, (k + 1) * pairs) for k in (0, 1))
@@ -76,25 +76,25 @@ def _normal(emitter: Emitter, count: int) -> SSAValue:
 
 
 def _exponential(emitter: Emitter, count: int) -> SSAValue:
-    """-log(u), where u is neither 0 nor 1: others divide by it."""
+    """Return -log(u), where u is neither 0 nor 1, because callers divide by it."""
     bits = _words(emitter, "shift_right_logical", _bits(emitter, count), 8)
     odd = emitter.convert(_words(emitter, "or", bits, 1), torch.float32)
     return emitter.unary("negate", emitter.unary("log", _scaled(emitter, odd, 2.0**-24)))
 
 
 def _kept(emitter: Emitter, count: int, probability: float) -> SSAValue:
-    """Truths."""
+    """Return booleans that are true with this probability."""
     below = emitter.full((count,), probability, torch.float32)
     return emitter.compare("LT", _uniform(emitter, count), below)
 
 
 def _placed(emitter: Emitter, value: SSAValue) -> SSAValue:
-    """A list in the shape and the type of the node."""
+    """Convert a list to the node's shape and type."""
     return emitter.reshape(emitter.convert(value, emitter.dtype), emitter.shape)
 
 
 def lowers_random(*ops: Any) -> Callable[[Lowering], Lowering]:
-    """The decorated function lowers these operations, which give other numbers each time."""
+    """Register the decorated function for these operations, which draw new numbers each time."""
     RANDOM.update(ops)
     return lowers(*ops)
 
@@ -140,7 +140,7 @@ def bernoulli(emitter: Emitter, x: SSAValue, probability: float = 0.5, **_: Any)
 def native_dropout(
     emitter: Emitter, x: SSAValue, rate: float, train: bool | None
 ) -> list[SSAValue]:
-    """What is kept, made larger by what is not, and the mask of it."""
+    """Return the kept elements, scaled up for the dropped ones, and the mask."""
     shape = shape_of(x)
     if rate == 0 or train is False:
         return [x, emitter.full(shape, True, torch.bool)]
@@ -151,7 +151,7 @@ def native_dropout(
 
 
 def _integers(emitter: Emitter, low: int, high: int) -> SSAValue:
-    """The rest of a division, as on the CPU; what is below 0 wraps around."""
+    """Return integers by a remainder, as on the CPU; a negative `low` wraps around."""
     if not -(2**31) <= low < high <= 2**31 or high - low >= _WORD:
         node = emitter.node
         raise unsupported(f"no lowering for {node.target} of more than 32 bits", node)
@@ -167,7 +167,7 @@ def _integers(emitter: Emitter, low: int, high: int) -> SSAValue:
     aten.randint_like.low_dtype,
 )  # fmt: skip
 def randint(emitter: Emitter, *given: Any, **_: Any) -> SSAValue:
-    """Its overloads differ in whether a tensor comes first, and a lower limit."""
+    """Return integers; overloads may have a leading tensor and a lower limit."""
     target: Any = emitter.node.target
     named = dict(zip((each.name for each in target._schema.arguments), given, strict=False))
     return _integers(emitter, named.get("low", 0), named["high"])
@@ -175,6 +175,6 @@ def randint(emitter: Emitter, *given: Any, **_: Any) -> SSAValue:
 
 @lowers_random(aten.randperm.default)
 def randperm(emitter: Emitter, count: int, *_: Any, **__: Any) -> SSAValue:
-    """The places of random numbers in order."""
+    """Return the positions of sorted random numbers."""
     places = sorted_with_places(emitter, _bits(emitter, count), 0, False)[1]
     return _placed(emitter, places)

@@ -1,6 +1,6 @@
-"""What moves elements, takes them or converts them.
+"""Lowers operations that move, take or convert elements.
 
-Dimensions are those of torch: where elements are pairs, values have one more after them.
+Dimensions are torch's: if elements are pairs, values have one more dimension after them.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def expand(emitter: Emitter, x: SSAValue, *_: Any, **__: Any) -> SSAValue:
 
 @lowers(*overloads("concat"), pairs=True)
 def cat(emitter: Emitter, parts: Sequence[SSAValue], dim: int = 0) -> SSAValue:
-    """torch joins tensors of shape (0,) with anything."""
+    """Concatenate; torch joins tensors of shape (0,) with any shape."""
     dim, rank = dim % emitter.rank, len(emitter.shape)
     whole = [each for each in parts if len(shape_of(each)) == rank]
     used = [each for each in whole if shape_of(each)[dim]] or whole[:1]
@@ -93,7 +93,7 @@ def convert(emitter: Emitter, x: SSAValue, *_: Any, **__: Any) -> SSAValue:
 
 @lowers(aten.copy.default)
 def copy(emitter: Emitter, into: SSAValue, source: SSAValue, *_: Any) -> SSAValue:
-    """What `into` becomes: `source` in its shape and type."""
+    """Return the new value of `into`: `source` in its shape and type."""
     return emitter.broadcast(emitter.convert(source, dtype_of(into)), shape_of(into))
 
 
@@ -102,7 +102,7 @@ def copy(emitter: Emitter, into: SSAValue, source: SSAValue, *_: Any) -> SSAValu
     aten._functional_assert_async.msg,
 )  # fmt: skip
 def assertion(emitter: Emitter, *_: Any, **__: Any) -> list[SSAValue]:
-    """What export notes about a type was true when it was captured; what is asserted about
-    elements nobody checks while a graph runs.
+    """Drop assertions: export's about types were true at the capture, and those about elements are
+    not checked while a graph runs.
     """
     return []

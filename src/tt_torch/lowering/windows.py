@@ -1,4 +1,4 @@
-"""Convolutions along one or two axes."""
+"""Lowers convolutions along one or two axes."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def convolution(
 
 
 def _spread(size: int, step: int, edge: int, apart: int, more: int) -> Axis:
-    """A transposed convolution has zeros between the elements, and its weights turned."""
+    """Return an axis of a transposed convolution, with zeros between elements."""
     before = apart * (size - 1) - edge
     return Axis(size, 1, before, before + more, step, apart, True)
 
 
 def _for_groups(emitter: Emitter, weight: SSAValue, groups: int) -> SSAValue:
-    """(in, out / groups, ...) -> (in / groups, out, ...)"""
+    """Permute weights (in, out / groups, ...) to (in / groups, out, ...)."""
     inputs, outputs, *sizes = shape_of(weight)
     if groups == 1:
         return weight

@@ -1,1 +1,1 @@
-"""The verbs of the command line that are about graphs: one file a verb."""
+"""Verbs of the command line that work on graphs: one file a verb."""

@@ -1,4 +1,4 @@
-"""What `ttl estimate` and `ttl view` do with .ttnn files."""
+"""Estimate and show .ttnn files, for `ttl estimate` and `ttl view`."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from ttl.config import Config
 from ttl.diagnostics import RuleBroken, TTLError, UsageError, codes, reading, usage_error, writing
 
 from .opt_options import check_expected, sections_of
-from .opt_options import with_passes as with_passes
+from .opt_options import join_passes as join_passes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +70,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_printing(parser: argparse.ArgumentParser) -> None:
-    """Names of mlir-opt, and shorter ones."""
+    """Add options under the names of mlir-opt, and shorter ones."""
     for when in ("before", "after"):
         parser.add_argument(
             f"--print-ir-{when}-all", f"--mlir-print-ir-{when}-all", action="store_true",
@@ -92,7 +92,7 @@ def _add_printing(parser: argparse.ArgumentParser) -> None:
 
 
 class _List(argparse.Action):
-    """Needs no file, as --help does not."""
+    """Option that needs no file, like --help."""
 
     def __init__(self, option_strings: list[str], dest: str, help: str):
         super().__init__(option_strings, dest, nargs=0, help=help)
@@ -142,14 +142,14 @@ def _write(data: str | bytes, file: str | None) -> None:
 
 
 class _Run:
-    """Passes on one part of a file."""
+    """Runs passes on one part of a file."""
 
     def __init__(self, options: argparse.Namespace, passes: list[ModulePass]):
         self.options, self.passes = options, passes
         self.times: list[tuple[str, float]] = []
 
     def section(self, text: str) -> str | bytes:
-        """What is written of it."""
+        """Run the passes on a part's text and return the output."""
         from ttgraph.dialects import make_context
         from ttl.dialects import print_module
 
@@ -221,7 +221,7 @@ def _run(
         running = name
         if before is not None:
             before(name, module)
-        if name in OF_WHOLE_PROGRAMS and (kept := _kept(module, "d2m.")):
+        if name in OF_WHOLE_PROGRAMS and (kept := _find_kept(module, "d2m.")):
             raise _not_computed(name, kept)
 
     try:
@@ -238,8 +238,8 @@ def _show(when: str, module: ModuleOp) -> None:
     print(f"// -----// IR {when} //----- //\n{print_module(module)}", file=sys.stderr)
 
 
-def _kept(module: ModuleOp, prefix: str) -> list[str]:
-    """The operations of others, with this prefix, that are kept as they stand."""
+def _find_kept(module: ModuleOp, prefix: str) -> list[str]:
+    """Find operations with this prefix that are kept unmodified: nothing here computes them."""
     from ttl.dialects.foreign.kept import KeptOp
     from ttl.passes.registered_device import DEVICE
 
@@ -253,11 +253,11 @@ def _not_computed(name: str, kept: list[str]) -> UsageError:
 
 
 def _pass_failed(name: str, module: ModuleOp, error: BaseException) -> UsageError:
-    """Of an exception that a pass did not foresee."""
+    """Make the error for an exception that a pass did not foresee."""
     from pykernel.passes.pipelines import D2M
     from ttl.passes import PIPELINE
 
-    if kept := _kept(module, ""):
+    if kept := _find_kept(module, ""):
         return _not_computed(name, kept)
     pipeline = (*D2M, *PIPELINE) if name in D2M else PIPELINE
     why = f": {type(error).__name__}: {error}"

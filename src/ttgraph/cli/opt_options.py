@@ -1,4 +1,4 @@
-"""`ttl opt` in the manner of mlir-opt: passes as options, sections, expected diagnostics."""
+"""mlir-opt's options for `ttl opt`: passes as options, sections, expected diagnostics."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ SEPARATOR = re.compile(r"^// -----[ \t]*$", re.MULTILINE)
 _PIPELINE = re.compile(r"^builtin\.module\((.*)\)$", re.DOTALL)
 
 
-def with_passes(parser: argparse.ArgumentParser, given: Sequence[str]) -> list[str]:
-    """The command line with `--pass-a`, `-pass-b` and `--pass-c='x=1'` as one `--passes`.
+def join_passes(parser: argparse.ArgumentParser, given: Sequence[str]) -> list[str]:
+    """Join `--pass-a`, `-pass-b` and `--pass-c='x=1'` of a command line into one `--passes`.
 
     What is neither a pass nor an option is left: argparse names it.
     """
@@ -41,7 +41,7 @@ def with_passes(parser: argparse.ArgumentParser, given: Sequence[str]) -> list[s
 
 
 def sections_of(text: str, is_split: bool) -> list[str]:
-    """The parts between lines `// -----`, each on its own lines: what is wrong keeps its line."""
+    """Split at lines `// -----`; each part keeps its line numbers, so that errors do, too."""
     if not is_split:
         return [text]
     parts, line = [], 0
@@ -59,13 +59,13 @@ _RELATIVE = {"above": -1, "below": 1}
 
 
 def check_expected(text: str, found: Sequence[Diagnostic]) -> None:
-    """TTLError for an error that is expected and does not come, or comes and is not expected."""
+    """Raise TTLError if an expected error is missing, or if one is found that is not expected."""
     left = [each for each in found if each.severity.value == "error"]
     for number, line in enumerate(text.splitlines(), 1):
         for match in _EXPECTED.finditer(line):
             if match["kind"] != "error":
                 continue
-            fits = [each for each in left if _fits(each, match, number)]
+            fits = [each for each in left if _is_match(each, match, number)]
             if not fits:
                 message = f"line {number}: the expected error «{match['text']}» was not reported"
                 raise usage_error(codes.IR_SYNTAX, message)
@@ -74,7 +74,7 @@ def check_expected(text: str, found: Sequence[Diagnostic]) -> None:
         raise TTLError(*left)
 
 
-def _fits(diagnostic: Diagnostic, match: re.Match[str], line: int) -> bool:
+def _is_match(diagnostic: Diagnostic, match: re.Match[str], line: int) -> bool:
     if match["text"] not in diagnostic.message:
         return False
     at = match["at"]

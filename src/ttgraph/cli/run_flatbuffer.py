@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -13,14 +12,15 @@ from ttgraph.flatbuffer.program import Program
 from ttl.cli.arrays import (
     Result,
     add_array_arguments,
-    not_arrays,
+    make_not_arrays,
     random_array,
     read_archive,
     write_results,
 )
 from ttl.cli.program import add_isolate_argument, add_warning_arguments, warning_variables
-from ttl.cli.traces import emptied
+from ttl.cli.traces import empty_trace
 from ttl.config import process_config
+from ttl.semantics.dtypes import Array
 
 DESCRIPTION = (
     "Run the first program of a .ttnn file on this machine. The C++ in it is compiled and run with "
@@ -51,12 +51,12 @@ def run(options: argparse.Namespace) -> int:
         _show(program)
         return 0
     if options.inputs:
-        inputs = _given(options.inputs, program)
+        inputs = _read_inputs(options.inputs, program)
     else:
         inputs = random_inputs(program, options.seed)
     with process_config(warning_variables(options)) as config:
         if options.trace is not None:
-            config = replace(config, trace=emptied(options.trace))
+            config = replace(config, trace=empty_trace(options.trace))
         outputs = run_traced(runtime, inputs, config)
     described = enumerate(zip(outputs, program.described(program.outputs), strict=True))
     names = program.named(program.output_names, program.outputs)
@@ -71,7 +71,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _show(program: Program) -> None:
-    """A line for each input and output: its name, shape and element type."""
+    """Print a line for each input and output: its name, shape and element type."""
     for kind, names, ids in (
         ("input", program.input_names, program.inputs),
         ("output", program.output_names, program.outputs),
@@ -80,7 +80,7 @@ def _show(program: Program) -> None:
             print(f"{kind:6} {name}  {tuple(tensor.shape)} {tensor.dtype.spelling}")
 
 
-def _given(file: str, program: Program) -> list[Any]:
+def _read_inputs(file: str, program: Program) -> list[Array]:
     arrays = read_archive(file)
     counted = [f"arr_{position}" for position in range(len(program.inputs))]
     names = program.named(program.input_names, program.inputs)
@@ -88,10 +88,10 @@ def _given(file: str, program: Program) -> list[Any]:
         if sorted(arrays) == sorted(chosen):
             return [arrays[name] for name in chosen]
     wanted = ", ".join(names) or "nothing"
-    raise not_arrays(f"{file} has {', '.join(arrays) or 'no array'}, and not {wanted}")
+    raise make_not_arrays(f"{file} has {', '.join(arrays) or 'no array'}, and not {wanted}")
 
 
-def random_inputs(program: Program, seed: int) -> list[Any]:
+def random_inputs(program: Program, seed: int) -> list[Array]:
     generator = np.random.default_rng(seed)
     described = program.described(program.inputs)
     return [random_array(tensor.shape, tensor.dtype, generator) for tensor in described]

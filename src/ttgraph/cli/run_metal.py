@@ -11,7 +11,7 @@ import numpy as np
 from ttl.cli.arrays import (
     Result,
     add_array_arguments,
-    not_arrays,
+    make_not_arrays,
     random_array,
     read_archive,
     write_results,
@@ -50,7 +50,7 @@ class _Program(NamedTuple):
 def run(options: argparse.Namespace) -> int:
     with process_config(warning_variables(options)) as config:
         is_binary = options.file != "-" and options.file.endswith((".ttb", ".ttm"))
-        program = _of_binary(options.file) if is_binary else _of_text(options.file, config)
+        program = _read_binary(options.file) if is_binary else _read_text(options.file, config)
         arrays = _inputs(options, program)
         outputs = program.run(arrays)
     named = enumerate(zip(outputs, program.outputs, strict=True))
@@ -69,12 +69,12 @@ def _inputs(options: argparse.Namespace, program: _Program) -> list[Array]:
     if [tuple(array.shape) for array in given] != shapes:
         has = ", ".join(str(tuple(array.shape)) for array in given) or "no array"
         wanted = ", ".join(map(str, shapes)) or "nothing"
-        raise not_arrays(f"{options.inputs} has {has}, and not {wanted}")
+        raise make_not_arrays(f"{options.inputs} has {has}, and not {wanted}")
     pairs = zip(given, program.inputs, strict=True)
     return [array.astype(dtype.storage) for array, (_, dtype) in pairs]
 
 
-def _of_binary(file: str) -> _Program:
+def _read_binary(file: str) -> _Program:
     from ttgraph.flatbuffer import MetalRuntime
 
     runtime = MetalRuntime.from_file(file)
@@ -82,7 +82,7 @@ def _of_binary(file: str) -> _Program:
     return _Program(inputs, [each.dtype for each in runtime.outputs], runtime.run)
 
 
-def _of_text(file: str, config: Config) -> _Program:
+def _read_text(file: str, config: Config) -> _Program:
     """A graph, whose moves of elements the host does; or a program of threads."""
     from pykernel.passes.pipelines import REGISTER_DEVICE, is_d2m
     from ttgraph.dialects import make_context
@@ -95,13 +95,15 @@ def _of_text(file: str, config: Config) -> _Program:
     if "host" not in modules_of(module):
         names = COMMANDS if is_d2m(module) else REGISTER_DEVICE[0]
         apply_passes(names, context, module, config.system_desc_path)
-    return _of_program(module) if "host" in modules_of(module) else _of_graph(module, file)
+    if "host" in modules_of(module):
+        return _make_program(module)
+    return _make_graph_program(module, file)
 
 
-def _of_program(module: ModuleOp) -> _Program:
+def _make_program(module: ModuleOp) -> _Program:
     from ttgraph.metal_program import host_function, modules_of, run_metal
 
-    types = [_described(each.type) for each in host_function(modules_of(module)).body.block.args]
+    types = [_describe(each.type) for each in host_function(modules_of(module)).body.block.args]
     shape, dtype = types[-1]
 
     def run(arrays: Sequence[Array]) -> list[Array]:
@@ -112,7 +114,7 @@ def _of_program(module: ModuleOp) -> _Program:
     return _Program(types[:-1], [dtype], run)
 
 
-def _of_graph(module: ModuleOp, file: str) -> _Program:
+def _make_graph_program(module: ModuleOp, file: str) -> _Program:
     from xdsl.dialects import func
 
     from ttgraph.d2m_graph import run_ttir
@@ -122,12 +124,12 @@ def _of_graph(module: ModuleOp, file: str) -> _Program:
         message = f"{file} has {len(functions)} functions, and one is run"
         raise usage_error(codes.WRONG_FILE, message)
     types = functions[0].function_type
-    outputs = [_described(type)[1] for type in types.outputs]
-    inputs = [_described(type) for type in types.inputs]
+    outputs = [_describe(type)[1] for type in types.outputs]
+    inputs = [_describe(type) for type in types.inputs]
     return _Program(inputs, outputs, lambda arrays: run_ttir(module, arrays))
 
 
-def _described(type: Any) -> tuple[Shape, DType]:
+def _describe(type: Any) -> tuple[Shape, DType]:
     from ttl.dialects.ttcore import dtype_of_element
 
     try:

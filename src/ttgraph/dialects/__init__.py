@@ -1,4 +1,4 @@
-"""The dialects of graphs, and a context that knows all of ours."""
+"""Dialects of graphs, and a context that knows all of ours."""
 
 from __future__ import annotations
 

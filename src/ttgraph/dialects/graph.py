@@ -1,4 +1,4 @@
-"""What ttir and ttnn share: graph operations by the table, the TT-Lang operation, their text.
+"""Classes that ttir and ttnn share: graph operations of the table, the TT-Lang operation, text.
 
 `ttnn.add(%0, %1) {attributes} : (types) -> type`
 """
@@ -8,7 +8,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self, TypeAlias, cast
 
 import numpy as np
 from xdsl.dialects.builtin import (
@@ -47,12 +47,13 @@ from ttl.dialects.definitions import define_operation
 from ttl.dialects.definitions import element_of as element_of
 from ttl.dialects.definitions import shape_of as shape_of
 
-Tensor = TensorType[Any]
+Tensor: TypeAlias = TensorType[Any]
+Dense: TypeAlias = DenseIntOrFPElementsAttr[Any]
 _NONE: Mapping[str, Attribute] = {}
 
 
 def as_text(attribute: Attribute) -> Attribute:
-    """xDSL prints text that is not ASCII in bytes, and reads bytes back."""
+    """Turn bytes into a string: xDSL prints text that is not ASCII as bytes, and reads bytes."""
     if isinstance(attribute, BytesAttr):
         with suppress(UnicodeDecodeError):
             return StringAttr(attribute.data.decode())
@@ -60,7 +61,7 @@ def as_text(attribute: Attribute) -> Attribute:
 
 
 class CallOp(DefinedOperation, ABC):
-    """The text of all operations here. Attributes stand in the order of their names."""
+    """Prints and parses all operations here. Attributes are sorted by name."""
 
     @classmethod
     def create(
@@ -70,7 +71,7 @@ class CallOp(DefinedOperation, ABC):
         attributes: Mapping[str, Attribute] = _NONE,
         **others: Any,
     ) -> Self:
-        """tt-mlir's generic text, `"ttir.sum"(%0) <{keep_dim = true}>`, has them as properties."""
+        """Accept properties as attributes: tt-mlir writes `"ttir.sum"(%0) <{keep_dim = true}>`."""
         return super().create(attributes={**properties, **attributes}, **others)
 
     def printed_attributes(self) -> dict[str, Attribute]:
@@ -84,7 +85,7 @@ class CallOp(DefinedOperation, ABC):
         printer.print_operation_type(self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         start = parser.pos
         names = parser.parse_comma_separated_list(
             parser.Delimiter.PAREN, parser.parse_unresolved_operand
@@ -108,7 +109,7 @@ class CallOp(DefinedOperation, ABC):
 
 
 def to_attribute(value: Any) -> Attribute:
-    """Of values as JSON has them; lists of integers have a form of their own."""
+    """Make an attribute of a JSON value; lists of integers become dense arrays."""
     if isinstance(value, bool):
         return BoolAttr.from_bool(value)
     if isinstance(value, int):
@@ -125,7 +126,7 @@ def to_attribute(value: Any) -> Attribute:
 
 
 def from_attribute(attribute: Attribute) -> Any:
-    """What to_attribute() was given; TypeError for other attributes."""
+    """Invert to_attribute(); raise TypeError for other attributes."""
     if isinstance(attribute, DictionaryAttr):
         return {key: from_attribute(item) for key, item in attribute.data.items()}
     if isinstance(attribute, ArrayAttr):
@@ -142,8 +143,8 @@ def from_attribute(attribute: Attribute) -> Any:
     raise TypeError(f"{attribute} is no plain value")
 
 
-def dense_values(value: DenseIntOrFPElementsAttr[Any]) -> np.ndarray:
-    """The elements; one that stands for all of them is seen everywhere, but held once."""
+def dense_values(value: Dense) -> np.ndarray:
+    """Return the elements; a splat is broadcast, so it is stored once."""
     found = np.asarray(value.get_values())
     shape = value.get_shape()
     return np.broadcast_to(found, shape) if len(found) == 1 else found.reshape(shape)
@@ -152,7 +153,7 @@ def dense_values(value: DenseIntOrFPElementsAttr[Any]) -> np.ndarray:
 _KINDS: dict[str, tuple[type, ...]] = {"int": (int,), "bool": (bool,), "float": (float, int)}
 
 
-def _checked_attribute(name: str, kind: str, attribute: Attribute | None) -> Any:
+def _read_attribute(name: str, kind: str, attribute: Attribute | None) -> object:
     if attribute is None:
         raise ValueError(f"`{name}` is missing")
     value = from_attribute(attribute)
@@ -177,7 +178,7 @@ class MathOp(CallOp, ABC):
     ENTRY: ClassVar[GraphOp]
 
     @classmethod
-    def of(cls, inputs: Sequence[SSAValue], result: Attribute, **attributes: Any) -> Any:
+    def of(cls, inputs: Sequence[SSAValue], result: Attribute, **attributes: object) -> Self:
         return cls.create(
             operands=list(inputs),
             result_types=[result],
@@ -185,15 +186,15 @@ class MathOp(CallOp, ABC):
         )
 
     def values(self) -> dict[str, Any]:
-        """The attributes of the table as Python values; ValueError or TypeError if wrong."""
+        """Return the attributes as Python values; raise ValueError or TypeError if wrong."""
         return {
-            name: _checked_attribute(name, kind, self.attributes.get(name))
+            name: _read_attribute(name, kind, self.attributes.get(name))
             for name, kind in self.ENTRY.attributes
         }
 
     def verify_(self) -> None:
         known = {name for name, _ in self.ENTRY.attributes}
-        for name, attribute in self.attributes.items():  # those with a dot are notes of others
+        for name, attribute in self.attributes.items():  # names with a dot are foreign notes
             if name not in known and "." not in name and attribute != BoolAttr.from_bool(False):
                 raise VerifyException(f"{self.name} with `{name} = {attribute}` is not supported")
         try:
@@ -209,7 +210,7 @@ _NOT_PURE = ("empty",)
 
 
 def math_classes(dialect: str) -> dict[str, type[MathOp]]:
-    """A class for each entry of the table, by its name there."""
+    """Make a class for each entry of the table, by its name there."""
 
     def math_class(op: GraphOp) -> type[MathOp]:
         name = op.ttir if dialect == "ttir" else op.name
@@ -247,7 +248,7 @@ class TTLangBase(CallOp, ABC):
 
     @property
     def inits(self) -> tuple[SSAValue, ...]:
-        """The operands that results are written to."""
+        """Operands that results are written to."""
         return tuple(self.inputs)[len(self.inputs) - len(self.outputs) :]
 
     def text_of(self, name: str) -> str:
@@ -261,7 +262,7 @@ class TTLangBase(CallOp, ABC):
         return shown
 
     def verify_(self) -> None:
-        problem = roles_problem(self)
+        problem = find_roles_problem(self)
         if problem is None:
             empty = [name for name in ("kernel_id", "version_tag") if not self.text_of(name)]
             problem = f"`{empty[0]}` attribute must not be empty." if empty else None
@@ -273,8 +274,8 @@ class TTLangBase(CallOp, ABC):
             raise VerifyException(f"'{self.name}' op {problem}")
 
 
-def roles_problem(op: TTLangBase) -> str | None:
-    """The first rule of `arg_roles` that is broken, in tt-mlir's words."""
+def find_roles_problem(op: TTLangBase) -> str | None:
+    """Describe the first rule of `arg_roles` that is broken, in tt-mlir's words."""
     if not op.inputs:
         return "tt-lang kernel must have at least one input operand."
     if not op.arg_roles.data:
@@ -315,7 +316,7 @@ class ControlOp(CallOp, ABC):
     functions = attr_def(ArrayAttr[FlatSymbolRefAttr])
 
     @classmethod
-    def of(cls, inputs: Sequence[SSAValue], types: Sequence[Attribute], names: list[str]) -> Any:
+    def of(cls, inputs: Sequence[SSAValue], types: Sequence[Attribute], names: list[str]) -> Self:
         return cls.create(
             operands=list(inputs),
             result_types=list(types),
@@ -328,8 +329,8 @@ class ControlOp(CallOp, ABC):
 
 
 class WhileBase(ControlOp, ABC):
-    """While the first function gives true for the inputs, the second gives new ones for those that
-    come first; the inputs after them stay as they are.
+    """Loop: while the first function returns true for the inputs, the second returns new values of
+    the leading inputs; the others stay unchanged.
     """
 
     def verify_(self) -> None:
@@ -341,8 +342,8 @@ class WhileBase(ControlOp, ABC):
 
 
 class CaseBase(ControlOp, ABC):
-    """The function whose number the first input is, of the other inputs; the last one for a number
-    that none has.
+    """Branch: calls the function with the first input as its number on the other inputs; the last
+    function if none has that number.
     """
 
     def verify_(self) -> None:

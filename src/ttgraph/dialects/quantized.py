@@ -1,4 +1,4 @@
-"""The elements of quantized tensors: numbers in steps of a scale, from a zero point on.
+"""Elements of quantized tensors: numbers in steps of a scale, from a zero point on.
 
 `!quant.uniform<i8:f32:1, {0.1:3, 0.2:0}>` is stored in 8 bits, in steps of 0.1 from 3 on and of 0.2
 from 0 on along dimension 1.
@@ -21,7 +21,7 @@ _TEXT = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Steps:
-    """One for each place along an axis, or one for all."""
+    """Scales and zero points: one for each position along an axis, or one for all."""
 
     scales: tuple[float, ...]
     zeros: tuple[int, ...]
@@ -31,7 +31,7 @@ class Steps:
 
 
 def steps_of(type: Attribute) -> Steps | None:
-    """Those of a tensor's elements, if it has any; ValueError if they cannot be read."""
+    """Return the steps of a quantized tensor; raise ValueError if they cannot be read."""
     element = type.get_element_type() if isinstance(type, ContainerType) else type
     if not isinstance(element, UnregisteredAttr) or element.attr_name.data != "quant.uniform":
         return None
@@ -51,7 +51,7 @@ def steps_of(type: Attribute) -> Steps | None:
 
 
 def stored(type: Attribute) -> Attribute:
-    """The type that such a tensor has in a graph that computes: numbers of steps, in 32 bits."""
+    """Return the type that stores a quantized tensor: counts of steps, in 32 bits."""
     if not isinstance(type, TensorType) or steps_of(type) is None:
         return type
     return TensorType(i32, type.get_shape())

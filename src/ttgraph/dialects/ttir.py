@@ -1,4 +1,4 @@
-"""ttir: a graph of operations on whole tensors, without a place in memory until ttnn-layout."""
+"""ttir: graphs of operations on whole tensors, which have no memory layout before ttnn-layout."""
 
 from __future__ import annotations
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from xdsl.dialects.builtin import DictionaryAttr, StringAttr, TensorType
 from xdsl.ir import (
@@ -47,7 +46,7 @@ MATH = math_classes("ttnn")
 
 @irdl_attr_definition
 class LayoutAttr(Data[TensorLayout]):
-    """The encoding of a tensor: where it lies, and in tiles or in rows."""
+    """Encoding of a tensor: its memory, and tiles or rows."""
 
     name = "ttnn.ttnn_layout"
 
@@ -65,7 +64,7 @@ class LayoutAttr(Data[TensorLayout]):
 
 
 def layout_of(type: Attribute) -> TensorLayout | None:
-    """The layout of a tensor, once ttnn-layout has given it one."""
+    """Return a tensor's layout; None before ttnn-layout."""
     encoding = type.encoding if isinstance(type, TensorType) else None
     return encoding.data if isinstance(encoding, LayoutAttr) else None
 
@@ -76,7 +75,7 @@ def with_layout(type: Tensor, layout: TensorLayout) -> Tensor:
 
 @irdl_attr_definition
 class GlobalSemaphoreType(ParametrizedAttribute, TypeAttribute):
-    """A semaphore at the same address of all cores, made by the host."""
+    """Semaphore at one address on all cores, made by the host."""
 
     name = "ttnn.global_semaphore"
 
@@ -94,7 +93,7 @@ class CaseOp(CaseBase):
 
 
 class TTLangOp(TTLangBase):
-    """`kernel_artifact` is what ttnn-resolve-tt-lang-kernels was given, JSON as a rule."""
+    """`kernel_artifact` is the resolver's answer to ttnn-resolve-tt-lang-kernels, usually JSON."""
 
     name = "ttnn.tt_lang_op"
     kernel_artifact = opt_attr_def(StringAttr)
@@ -111,8 +110,8 @@ class CreateGlobalSemaphoreOp(CallOp):
 
 
 class GenericOp(DefinedOperation):
-    """Kernels on tensors; what is written is one of them. `program` is a ProgramDescriptor with
-    the names of the flatbuffer's fields, `debug` what pyttlang needs to name things in messages.
+    """Runs kernels on tensors, one of which they write. `program` is a ProgramDescriptor with the
+    flatbuffer's field names, `debug` has names for messages.
     """
 
     name = "ttnn.generic"
@@ -128,7 +127,7 @@ class GenericOp(DefinedOperation):
         cls,
         tensors: Sequence[SSAValue],
         additional: Sequence[SSAValue],
-        program: dict[str, Any],
+        program: Mapping[str, object],
         debug: str,
     ) -> GenericOp:
         attributes = {"program": to_attribute(program)}

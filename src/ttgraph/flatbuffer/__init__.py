@@ -1,9 +1,9 @@
-"""From a StableHLO module to a flatbuffer, and running it.
+"""Compiles a StableHLO module to a flatbuffer, and runs it.
 
     binary = compile_module(module)                  # bytes of a .ttnn file
     outputs = Runtime(binary).run([array, ...])      # no user code, no torch
 
-What compiles needs xDSL, what runs does not: each is loaded when it is first used.
+Compiling needs xDSL, running does not: each part is loaded at its first use.
 """
 
 from __future__ import annotations

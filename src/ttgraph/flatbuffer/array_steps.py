@@ -1,12 +1,12 @@
-"""What computes a step of a program from arrays: found once, when the program is bound.
+"""Functions of arrays that compute a program's steps, chosen once, when the program is bound.
 
-rule CARRIER  an array holds a tensor's elements, without padding, in the carrier of its type, every
-              value one that the type has; what the caller gave stays in the type of its storage
-              until something computes with it
-rule VIEW     what only arranges elements anew gives a view where numpy has one; nothing writes to
-              an array that another step, the caller or a later run may see
-rule ROUND    an operation means what the embedded ttnn has for it, rounded once, to the type of
-              the step's result
+rule CARRIER  an array holds a tensor's elements, without padding, in the carrier of its type, with
+              values that the type has; the caller's arrays stay in their storage type until a step
+              computes with them
+rule VIEW     a step that only rearranges elements returns a view where numpy has one; nothing
+              writes to an array that another step, the caller or a later run may see
+rule ROUND    an operation computes what the embedded ttnn does, rounded once, to the type of the
+              step's result
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from ttgraph.along import ALONG
+from ttgraph.along import ALONG, Numbers
 from ttgraph.graph_ops import REDUCTIONS
 from ttl import ttnn
 from ttl.semantics.dtypes import Array, DType, float32, round_to
@@ -28,10 +28,10 @@ from ttl.semantics.windows import Window, convolve, convolve_transposed
 from ttl.ttnn.moves import converted
 from ttl.ttnn.operations.run import Operation, carrier
 
-from .fused_steps import fused_step
+from .fused_steps import make_fused_step
 from .program import Step, TensorDescription
 
-Function = Callable[..., Any]
+Function = Callable[..., Array]
 Descriptions = Sequence[TensorDescription]
 
 VIEWS = ("reshape", "expand", "permute", "slice")
@@ -40,16 +40,16 @@ COPIES = ("assign", "to_layout", "typecast")
 
 @dataclass(frozen=True, slots=True)
 class ArrayStep:
-    """A function of the arrays of the inputs. None in `carriers` is an input of any type: the
-    function moves its elements, and the result has the type that it had.
+    """Function of the inputs' arrays. None in `carriers` is an input of any type, whose elements it
+    moves: the result keeps its type.
     """
 
     function: Function
-    carriers: tuple[np.dtype[Any] | None, ...]
+    carriers: tuple[np.dtype[np.generic] | None, ...]
     broadcasts: bool = False  # inputs need not be expanded to the shape of the result
 
 
-def view_step(step: Step, shape: tuple[int, ...]) -> Function:
+def make_view_step(step: Step, shape: tuple[int, ...]) -> Function:
     """rule VIEW"""
     attributes = step.attributes
     if step.operation == "reshape":
@@ -62,8 +62,8 @@ def view_step(step: Step, shape: tuple[int, ...]) -> Function:
     return itemgetter(tuple(slice(*each) for each in bounds))
 
 
-def filled_step(step: Step, out: TensorDescription) -> Function | None:
-    """What gives the elements of a step that has no inputs; None for any other."""
+def make_filled_step(step: Step, out: TensorDescription) -> Function | None:
+    """Return a function that makes the elements of a step without inputs; None for other steps."""
     attributes, shape = step.attributes, out.shape
     if step.operation in ("full", "empty"):
         value = attributes["fill_value"] if step.operation == "full" else out.dtype.poison
@@ -78,34 +78,34 @@ def _positions(dim: int, out: TensorDescription) -> Array:
     return np.broadcast_to(round_to(counted, out.dtype), out.shape)
 
 
-def array_step(step: Step, given: Descriptions, out: TensorDescription) -> ArrayStep | None:
-    """None where the embedded ttnn has only a function of tensors for it."""
+def make_array_step(step: Step, given: Descriptions, out: TensorDescription) -> ArrayStep | None:
+    """Find a step's function of arrays; None if the embedded ttnn only has one of tensors."""
     name = step.operation
     own = tuple(each.dtype.carrier for each in given)
     if name == "concat":
         dim = step.attributes["dim"]
         return ArrayStep(lambda *parts: np.concatenate(parts, dim), own)
     if name in COPIES:
-        return ArrayStep(_copy(given[0].dtype, out.dtype), own)
+        return ArrayStep(_make_copy(given[0].dtype, out.dtype), own)
     if name == "bitcast":
         held, seen, wanted = given[0].dtype.storage, out.dtype.storage, out.dtype.carrier
         return ArrayStep(lambda x: np.ascontiguousarray(x, held).view(seen).astype(wanted), own)
     if name == "random_bits":
         wanted = out.dtype.carrier
         return ArrayStep(lambda words: random_bits(words, out.shape).astype(wanted), own)
-    rounded = _rounded(out.dtype, is_scalar=not out.shape)
+    rounded = _make_rounding(out.dtype, is_scalar=not out.shape)
     if name in ALONG:
-        return ArrayStep(_after(partial(ALONG[name], **step.attributes), rounded), own)
+        return ArrayStep(_compose(partial(ALONG[name], **step.attributes), rounded), own)
     if name in _CONVOLUTIONS:
-        return ArrayStep(_after(_convolution(step), rounded), own)
-    if (fused := fused_step(step, given)) is not None:
-        return ArrayStep(_after(fused, rounded), own)
+        return ArrayStep(_compose(_make_convolution(step), rounded), own)
+    if (fused := make_fused_step(step, given)) is not None:
+        return ArrayStep(_compose(fused, rounded), own)
     op: Operation | None = getattr(getattr(ttnn, name, None), "operation", None)
     if op is None:
         return None
     if name == "divide" and not any(each.dtype.is_float for each in (*given, out)):
-        return ArrayStep(_after(_quotient, rounded), own, op.broadcasts)
-    if name == "embedding":  # takes rows, whatever they are made of
+        return ArrayStep(_compose(_quotient, rounded), own, op.broadcasts)
+    if name == "embedding":  # takes rows of any type
         return ArrayStep(op.meaning, (np.dtype(np.int64), None))
     meaning = op.meaning
     if name in REDUCTIONS:
@@ -113,19 +113,19 @@ def array_step(step: Step, given: Descriptions, out: TensorDescription) -> Array
         meaning = partial(meaning, dim=list(dims), keepdim=keep)
     elif step.attributes:
         return None
-    return ArrayStep(_after(meaning, rounded), _carriers(op, given), op.broadcasts)
+    return ArrayStep(_compose(meaning, rounded), _find_carriers(op, given), op.broadcasts)
 
 
-def _quotient(a: Any, b: Any) -> Any:
-    """Of whole numbers, towards 0: the digits of float32 are not enough for large ones."""
+def _quotient(a: Numbers, b: Numbers) -> Numbers:
+    """Divide integers towards 0; float32 has too few digits for large ones."""
     return (a - np.fmod(a, b)) // b if np.all(b) else np.divide(a, b)
 
 
 _CONVOLUTIONS = {"conv2d": convolve, "conv_transpose2d": convolve_transposed}
 
 
-def _convolution(step: Step) -> Function:
-    """Images in and out as the graph has them; the real call has all pixels as rows of a matrix."""
+def _make_convolution(step: Step) -> Function:
+    """Convolve images in the graph's shape; the real call has all pixels as rows of a matrix."""
     lists = {name: value for name, value in step.attributes.items() if name != "groups"}
     numbers: dict[str, Any] = {name: tuple(value) for name, value in lists.items()}
     more = numbers.pop("output_padding", None)
@@ -134,9 +134,9 @@ def _convolution(step: Step) -> Function:
     return partial(_CONVOLUTIONS[step.operation], window=window, **options)
 
 
-def _carriers(op: Operation, given: Descriptions) -> tuple[np.dtype[Any], ...]:
-    """In which type each input is computed with. What is chosen stays what it is: a truth, which
-    has a float's type here, makes no floats of integers.
+def _find_carriers(op: Operation, given: Descriptions) -> tuple[np.dtype[np.generic], ...]:
+    """Return the type in which each input is computed. `where` keeps the type of its values: its
+    condition, which is a float here, must not turn integers into floats.
     """
     dtypes = dict(zip(op.kinds, (each.dtype for each in given), strict=False))
     chosen = [dtypes[name] for name in op.like if name in dtypes]
@@ -145,29 +145,29 @@ def _carriers(op: Operation, given: Descriptions) -> tuple[np.dtype[Any], ...]:
     return tuple(others if not chosen or name in op.like else truths for name in dtypes)
 
 
-def _copy(source: DType, dtype: DType) -> Function:
+def _make_copy(source: DType, dtype: DType) -> Function:
     if source is dtype or (source.is_float and dtype is float32):
         return lambda values: values
     return lambda values: round_to(converted(values, source, dtype, on_device=True), dtype)
 
 
-def _after(meaning: Function, rounded: Function | None) -> Function:
+def _compose(meaning: Function, rounded: Function | None) -> Function:
     if rounded is None:
         return meaning
     return lambda *arrays: rounded(meaning(*arrays))
 
 
-def _rounded(dtype: DType, *, is_scalar: bool) -> Function:
+def _make_rounding(dtype: DType, *, is_scalar: bool) -> Function:
     """rule ROUND"""
     carrier = dtype.carrier
 
-    def single(answer: Any) -> Any:
+    def single(answer: Array) -> Array:
         if answer.dtype is carrier:
             return answer
         return answer.astype(carrier)
 
-    def shorter(answer: Any) -> Any:
-        if answer.dtype.kind == "b":  # 0 and 1, which all types have
+    def shorter(answer: Array) -> Array:
+        if answer.dtype.kind == "b":  # every type has 0 and 1
             return answer.astype(carrier)
         return round_to(answer, dtype)
 

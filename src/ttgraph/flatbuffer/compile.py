@@ -1,4 +1,4 @@
-"""A module of StableHLO or TTIR through the passes to the bytes of a flatbuffer."""
+"""Compiles a module of StableHLO or TTIR to the bytes of a flatbuffer."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def compile_module(
     python_module: str = "tt_torch.tt_lang",
     python_function: str = "resolve_operation",
 ) -> bytes:
-    """The flatbuffer of a module of StableHLO or TTIR, which the passes change.
+    """Compile a module of StableHLO or TTIR, which the passes change, to a flatbuffer.
 
-    The kernels of TT-Lang operations in it are asked for from `python_function` of
-    `python_module`. CompileError for what cannot be lowered. TTLANG_VERBOSE_PASSES=1 shows the
-    module around every pass.
+    `python_function` of `python_module` supplies the kernels of TT-Lang operations in it. Raises
+    CompileError if something cannot be lowered. TTLANG_VERBOSE_PASSES=1 shows the module around
+    every pass.
     """
     verify_graph(module)
-    module = _device_part(module)
+    module = _find_device_module(module)
     options: dict[str, object] = {
         "mesh_shape": tuple(mesh_shape),
         "python_module": python_module,
@@ -46,7 +46,7 @@ def compile_module(
     passes: list[ModulePass] = [
         find_pass(name)(**(options if name == RESOLVE else {})) for name in GRAPH
     ]
-    show = _show if Config.current().verbose_passes else None
+    show = _print_module if Config.current().verbose_passes else None
     with busy("compiling a graph"):
         run_passes(passes, Context(), module, None, show)
         verify_graph(module)
@@ -54,10 +54,10 @@ def compile_module(
         return emit_flatbuffer(module, mesh_shape=(rows, columns))
 
 
-def _device_part(module: ModuleOp) -> ModuleOp:
-    """The module itself, or the only one in it, which may stand in `ttcore.device_module`.
+def _find_device_module(module: ModuleOp) -> ModuleOp:
+    """Return the module itself, or the only one in it, also inside `ttcore.device_module`.
 
-    CompileError where there are functions of the host, or other modules beside it.
+    Raises CompileError if there are host functions or other modules beside it.
     """
     parts = [op for op in module.ops if isinstance(op, ModuleOp) or op.name in _MODULES]
     if not parts or any(isinstance(op, func.FuncOp) for op in module.ops):
@@ -66,7 +66,7 @@ def _device_part(module: ModuleOp) -> ModuleOp:
     if len(parts) > 1 or not inside:
         message = f"`{parts[-1].name}` is read, but not computed: a file has one module"
         raise CompileError(codes.GRAPH_NOT_LOWERED.broken(message).at(None))
-    return _device_part(inside[0])
+    return _find_device_module(inside[0])
 
 
 _MODULES = ("ttcore.device_module", "ttcore.cpu_module")
@@ -80,5 +80,5 @@ def verify_graph(module: ModuleOp) -> None:
         raise CompileError(codes.GRAPH_NOT_LOWERED.broken(message).at(None)) from None
 
 
-def _show(name: str, module: ModuleOp) -> None:
+def _print_module(name: str, module: ModuleOp) -> None:
     print(f"// -----// IR after {name} //----- //\n{print_module(module)}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Names for messages that pyttlang wrote beside a program of kernels. They may be anything."""
+"""Names for messages, which pyttlang wrote beside a program of kernels; they are not trusted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ T = TypeVar("T")
 
 
 class Debug:
-    """JSON; what is missing or wrong in it has a default."""
+    """Reads JSON; missing or wrong parts have defaults."""
 
     def __init__(self, text: str):
         try:
@@ -41,7 +41,7 @@ def name(part: Part) -> str:
 
 
 def identifier(part: Part) -> str:
-    """The name becomes that of a file of C++ in messages of the compiler."""
+    """Read an identifier: the C++ compiler's messages use it as a file name."""
     if not (part.text().isidentifier() and part.text().isascii()):
         raise part.wrong("is no identifier")
     return part.text()

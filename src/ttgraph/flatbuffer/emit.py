@@ -1,15 +1,14 @@
-"""A module of the ttnn dialect as a flatbuffer. Nothing is decided here."""
+"""Writes a module of the ttnn dialect as a flatbuffer. Decides nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import count
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
-    DenseIntOrFPElementsAttr,
     FixedBitwidthType,
     IntegerType,
     ModuleOp,
@@ -20,13 +19,13 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from ttgraph.dialects import ttnn
-from ttgraph.dialects.graph import ControlOp, MathOp, from_attribute, shape_of
+from ttgraph.dialects.graph import ControlOp, Dense, MathOp, from_attribute, shape_of
 from ttl.diagnostics import CompileError, codes
-from ttl.semantics.dtypes import BY_DATA_FORMAT, DTYPES, DType, round_to
+from ttl.semantics.dtypes import BY_DATA_FORMAT, DTYPES, Array, DType, round_to
 from ttl.semantics.tensor_layout import TensorLayout
 
 from .names import signature
-from .schema import SCHEMA_REVISION, VERSION
+from .schema import SCHEMA_REVISION, VERSION, Table
 from .writer import Unwritable, write_binary
 
 _BUFFER_TYPES = {"dram": "DRAM", "l1": "L1", "system_memory": "SystemMemory"}
@@ -34,7 +33,7 @@ _FORMATS = {**{dtype.mlir: dtype.data_format for dtype in DTYPES.values()}, "i32
 
 
 def emit_flatbuffer(module: ModuleOp, *, mesh_shape: tuple[int, int] = (1, 1)) -> bytes:
-    """The bytes of a .ttnn file with one program for each function."""
+    """Return the bytes of a .ttnn file with one program for each function."""
     functions = [op for op in module.ops if isinstance(op, func.FuncOp) and not op.is_declaration]
     if not functions:
         message = "the module has no function that a flatbuffer could have as a program"
@@ -54,7 +53,7 @@ def emit_flatbuffer(module: ModuleOp, *, mesh_shape: tuple[int, int] = (1, 1)) -
 
 
 class _Program:
-    """Values get numbers in the order in which they are met, and no two of a file the same."""
+    """Numbers values in the order in which it meets them; a number is unique in its file."""
 
     def __init__(self, function: func.FuncOp, numbers: Iterator[int], places: dict[str, int]):
         self.function, self.places = function, places
@@ -62,7 +61,7 @@ class _Program:
         self.references: dict[SSAValue, dict[str, object]] = {}
         self.descriptions: dict[Attribute, dict[str, object]] = {}  # of the types of tensors
 
-    def value(self, mesh: dict[str, int]) -> dict[str, Any]:
+    def value(self, mesh: dict[str, int]) -> Table:
         block = self.function.body.block
         returned = block.last_op
         assert isinstance(returned, func.ReturnOp)
@@ -76,9 +75,9 @@ class _Program:
             and self.function.sym_visibility.data == "private",
         }
 
-    def tensor(self, value: SSAValue) -> dict[str, Any]:
+    def tensor(self, value: SSAValue) -> Table:
         if value not in self.references:
-            reference: dict[str, Any] = {"global_id": next(self.numbers)}
+            reference: Table = {"global_id": next(self.numbers)}
             if isinstance(value.type, TensorType):
                 if value.type not in self.descriptions:
                     self.descriptions[value.type] = _description(value)
@@ -86,7 +85,7 @@ class _Program:
             self.references[value] = reference
         return self.references[value]
 
-    def operation(self, op: Operation) -> dict[str, Any]:
+    def operation(self, op: Operation) -> Table:
         if isinstance(op, MathOp) and op.dialect_name() == "ttnn":
             return {"type": self._math(op)}
         if isinstance(op, ttnn.ConstantOp):
@@ -106,32 +105,31 @@ class _Program:
         help_text = "run the passes from shlo-to-ttir to ttnn-lower-tt-lang-to-generic first"
         raise _not_lowered(message, help_text)
 
-    def _math(self, op: MathOp) -> dict[str, Any]:
+    def _math(self, op: MathOp) -> Table:
         row, values = op.ENTRY, op.values()
         table = row.table
-        operands: list[Any] = [self.tensor(each) for each in op.inputs]
-        if table.operands == ("inputs",):
-            operands = [operands]
+        inputs = [self.tensor(each) for each in op.inputs]
+        operands: list[object] = [inputs] if table.operands == ("inputs",) else [*inputs]
         fields: dict[str, object] = {"type": row.name} if table.kinds else {}
         fields |= zip(table.operands, operands, strict=True)
         fields |= {attribute: values[attribute] for attribute, _ in row.wire_attributes}
         return {table.name: {**fields, "out": self.tensor(op.result)}}
 
-    def _control(self, op: ControlOp) -> dict[str, Any]:
+    def _control(self, op: ControlOp) -> Table:
         return {
             "inputs": [self.tensor(each) for each in op.inputs],
             "outputs": [self.tensor(each) for each in op.outputs],
             "programs": [self.places[name] for name in op.names],
         }
 
-    def _semaphore(self, op: ttnn.CreateGlobalSemaphoreOp) -> dict[str, Any]:
+    def _semaphore(self, op: ttnn.CreateGlobalSemaphoreOp) -> Table:
         return {
             "core_ranges": from_attribute(op.attributes["core_ranges"]),
             "initial_value": from_attribute(op.attributes["initial_value"]),
             "out": self.tensor(op.result),
         }
 
-    def _generic(self, op: ttnn.GenericOp) -> dict[str, Any]:
+    def _generic(self, op: ttnn.GenericOp) -> Table:
         return {
             "io_tensors": [self.tensor(each) for each in op.io_tensors],
             "additional_args": [
@@ -141,7 +139,7 @@ class _Program:
         }
 
 
-def _description(value: SSAValue) -> dict[str, Any]:
+def _description(value: SSAValue) -> Table:
     layout = ttnn.layout_of(value.type)
     if layout is None:
         raise _not_lowered(f"{value.type} has no layout", "run ttnn-layout first")
@@ -174,7 +172,7 @@ def _format(element: str) -> str:
     return _FORMATS[element]
 
 
-def _memory_config(layout: TensorLayout) -> dict[str, Any]:
+def _memory_config(layout: TensorLayout) -> Table:
     config: dict[str, object] = {
         "tensor_memory_layout": layout.memory_layout.title().replace("_", ""),
         "buffer_type": _BUFFER_TYPES[layout.buffer_type],
@@ -197,27 +195,28 @@ def _corner(core: tuple[int, int]) -> dict[str, int]:
 
 
 def _constant_bytes(op: ttnn.ConstantOp) -> bytes:
-    """The elements, row by row, in the type of the result."""
+    """Return the elements, row by row, in the result's type."""
     layout = ttnn.layout_of(op.result.type)
     assert layout is not None
     dtype = BY_DATA_FORMAT[_format(layout.element)]
     rounded = round_to(_elements(op.value), dtype)
-    if rounded.size == 1:  # one that stands for all
+    if rounded.size == 1:  # a splat
         rounded = np.broadcast_to(rounded, shape_of(op.result))
     return rounded.astype(dtype.storage).tobytes()
 
 
-def _elements(value: DenseIntOrFPElementsAttr[Any]) -> Any:
+def _elements(value: Dense) -> Array:
     element = value.get_element_type()
     if element == i1:
-        return np.asarray(value.get_values()) != 0
+        truths: Array = np.asarray(value.get_values()) != 0
+        return truths
     kind = _storage(element)
     if kind is None:
         return np.asarray(value.get_values())
     return np.frombuffer(value.data.data, kind)
 
 
-def _storage(element: Any) -> Any:
+def _storage(element: Attribute) -> np.dtype[np.generic] | None:
     if isinstance(element, IntegerType):
         width = element.width.data
         sign = "u" if element.signedness.data is Signedness.UNSIGNED else "i"

@@ -1,6 +1,6 @@
-"""The operations that stand for many: softmax, normalization, linear, attention, turned positions.
+"""Fused operations: softmax, normalization, linear, attention, rotary embedding.
 
-They compute in float32, as the steps did that they stand for, and round once.
+They compute in float32, like the steps that they replace, and round once.
 """
 
 from __future__ import annotations
@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from math import pi, sqrt
-from typing import Any
 
 import numpy as np
 
+from ttgraph.along import Numbers
 from ttl import ttnn
 
 from .program import Step, TensorDescription
 
-Function = Callable[..., Any]
+Function = Callable[..., Numbers]
 
 
-def fused_step(step: Step, given: Sequence[TensorDescription]) -> Function | None:
-    """A function of the arrays of the inputs; None for other operations."""
+def make_fused_step(step: Step, given: Sequence[TensorDescription]) -> Function | None:
+    """Return a function of the inputs' arrays; None for other operations."""
     attributes = step.attributes
     if step.operation == "linear":
         return partial(_linear, transpose_b=attributes["transpose_b"])
@@ -32,16 +32,18 @@ def fused_step(step: Step, given: Sequence[TensorDescription]) -> Function | Non
     return None if found is None else partial(found, **attributes)
 
 
-def _softmax(x: Any, dim: int) -> Any:
-    powers = x - x.max(dim, keepdims=True)
+def _softmax(x: Numbers, dim: int) -> Numbers:
+    powers: Numbers = x - x.max(dim, keepdims=True)
     np.exp(powers, out=powers)
     powers /= powers.sum(dim, keepdims=True)
     return powers
 
 
-def _rms_norm(rows: Any, weight: Any = None, bias: Any = None, *, epsilon: float) -> Any:
+def _rms_norm(
+    rows: Numbers, weight: Numbers | None = None, bias: Numbers | None = None, *, epsilon: float
+) -> Numbers:
     spread = np.mean(np.square(rows), -1, keepdims=True)
-    found = rows * (1 / np.sqrt(spread + np.float32(epsilon)))
+    found: Numbers = rows * (1 / np.sqrt(spread + np.float32(epsilon)))
     if weight is not None:
         found *= weight.reshape(-1)
     if bias is not None:
@@ -49,24 +51,33 @@ def _rms_norm(rows: Any, weight: Any = None, bias: Any = None, *, epsilon: float
     return found
 
 
-def _layer_norm(rows: Any, weight: Any = None, bias: Any = None, *, epsilon: float) -> Any:
+def _layer_norm(
+    rows: Numbers, weight: Numbers | None = None, bias: Numbers | None = None, *, epsilon: float
+) -> Numbers:
     return _rms_norm(rows - rows.mean(-1, keepdims=True), weight, bias, epsilon=epsilon)
 
 
-def _linear(a: Any, b: Any, bias: Any = None, *, transpose_b: bool) -> Any:
+def _linear(a: Numbers, b: Numbers, bias: Numbers | None = None, *, transpose_b: bool) -> Numbers:
     if b.ndim > 2:
         meaning = ttnn.linear.operation.meaning  # type: ignore[attr-defined]
-        return meaning(a, b, bias=bias, transpose_b=transpose_b)
+        product: Numbers = meaning(a, b, bias=bias, transpose_b=transpose_b)
+        return product
     weights = b.T if transpose_b else b
-    found = (a.reshape(-1, a.shape[-1]) @ weights).reshape(*a.shape[:-1], weights.shape[1])
+    found: Numbers = (a.reshape(-1, a.shape[-1]) @ weights).reshape(*a.shape[:-1], weights.shape[1])
     if bias is not None:
         found += bias.reshape(-1)
     return found
 
 
 def _attention(
-    query: Any, key: Any, value: Any, mask: object = None, *, scale: Any, later: object
-) -> Any:
+    query: Numbers,
+    key: Numbers,
+    value: Numbers,
+    mask: Numbers | None = None,
+    *,
+    scale: np.float32,
+    later: Numbers | None,
+) -> Numbers:
     batch, heads, rows, size = query.shape
     few = key.shape[1]
     queries = (query * scale).reshape(batch, few, heads // few, rows, size)
@@ -80,7 +91,7 @@ def _attention(
     return (weights @ value[:, :, None]).reshape(batch, heads, rows, -1)
 
 
-def _rotary_embedding(x: Any, cosine: Any, sine: object) -> Any:
+def _rotary_embedding(x: Numbers, cosine: Numbers, sine: Numbers) -> Numbers:
     half = x.shape[-1] // 2
     turned = np.concatenate((-x[..., half:], x[..., :half]), -1)
     turned *= sine
@@ -88,7 +99,7 @@ def _rotary_embedding(x: Any, cosine: Any, sine: object) -> Any:
     return turned
 
 
-def _gelu_tanh(x: Any) -> Any:
+def _gelu_tanh(x: Numbers) -> Numbers:
     curve = np.square(x, dtype=np.float32)
     curve *= 0.044715
     curve += 1

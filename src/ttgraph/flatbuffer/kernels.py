@@ -1,8 +1,8 @@
-"""A ProgramDescriptor of the flatbuffer as compiled operations that the executor runs.
+"""Reads a flatbuffer's ProgramDescriptor as compiled operations that the executor runs.
 
 Compile-time arguments follow one convention: the indices of all buffers, then, for data movement
-kernels, the accessors of the tensors. The markers of these are replaced when the operation is
-launched, by the words of the buffers that are there then.
+kernels, the accessors of the tensors. A launch replaces the accessors' markers by the words of
+the live buffers.
 """
 
 from __future__ import annotations
@@ -37,18 +37,19 @@ from ttl.target import load as load_target
 from .debug import Debug, identifier, name
 from .program import GenericStep, TensorDescription, rectangles
 from .reader import Malformed
+from .schema import Fields
 
 _THREADS = {name: thread for thread, name in CONFIG_TYPES.items()}
 
 
-def compiled_operations(
+def read_operations(
     step: GenericStep, tensors: Sequence[TensorDescription], target: Target
 ) -> list[CompiledOperation]:
-    """One for each rectangle of cores; Malformed where the parts do not fit together."""
+    """Make an operation for each rectangle of cores; raise Malformed if the parts do not fit."""
     debug = Debug(step.debug)
     if debug.target not in (None, target.name):
         raise Malformed(f"its kernels were compiled for {debug.target}, not {target.name}")
-    cores = _common_cores(step.program)
+    cores = _find_common_cores(step.program)
     if any(overlap((one,), (other,)) for one, other in combinations(cores, 2)):
         raise Malformed("rectangles of cores overlap")
     if step.semaphores or (len(cores) > 1 and step.program["semaphores"]):
@@ -62,7 +63,7 @@ def compiled_operations(
 def check_operation(
     operation: CompiledOperation, cores: Sequence[Rectangle], target: Target
 ) -> None:
-    """Malformed if the chip cannot have it; UsageError for C++ that reads files."""
+    """Raise Malformed if the chip cannot run it, UsageError if its C++ reads files."""
     try:
         check_cores(cores, target)
         check_fits(operation, target)
@@ -71,8 +72,8 @@ def check_operation(
     check_includes(operation)
 
 
-def checked_blocks(data_format: str, total: int, page: int, count: int) -> tuple[int, int]:
-    """The pages of a block and the blocks of a buffer."""
+def check_blocks(data_format: str, total: int, page: int, count: int) -> tuple[int, int]:
+    """Return the pages of a block and the blocks of a buffer."""
     if data_format not in PAGE_BYTES:
         raise Malformed(f"buffers of {data_format} are not known to this runtime")
     try:
@@ -81,8 +82,8 @@ def checked_blocks(data_format: str, total: int, page: int, count: int) -> tuple
         raise Malformed(str(error)) from None
 
 
-def _common_cores(program: Mapping[str, Any]) -> list[Rectangle]:
-    """All kernels, buffers and semaphores are on the same cores."""
+def _find_common_cores(program: Fields) -> list[Rectangle]:
+    """Return the cores, which all kernels, buffers and semaphores must share."""
     sets = [kernel["core_ranges"] for kernel in program["kernels"]]
     sets += [buffer["core_range"] for buffer in program["cbs"]]
     sets += [semaphore["core_ranges"] for semaphore in program["semaphores"]]
@@ -97,14 +98,14 @@ def _common_cores(program: Mapping[str, Any]) -> list[Rectangle]:
 Argument = tuple[str, Mapping[str, int]]
 
 
-def _arguments(values: Sequence[Mapping[str, Any]]) -> list[Argument]:
-    """(kind, fields) of each KernelArg."""
+def _arguments(values: Sequence[Fields]) -> list[Argument]:
+    """Return (kind, fields) of each KernelArg."""
     if any(value["arg"] is None for value in values):
         raise Malformed("an argument of a kernel without a value")
     return [next(iter(value["arg"].items())) for value in values]
 
 
-def _list(value: Mapping[str, Any] | None) -> Sequence[Any]:
+def _list(value: Fields | None) -> Sequence[Any]:
     return value["args"] if value else ()
 
 
@@ -113,7 +114,7 @@ class _Reader:
 
     def __init__(
         self,
-        program: Mapping[str, Any],
+        program: Fields,
         tensors: Sequence[TensorDescription],
         debug: Debug,
         target: Target,
@@ -124,7 +125,7 @@ class _Reader:
 
     def operation(self, cores: Rectangle) -> CompiledOperation:
         has_scratch = self.operands < len(self.tensors)
-        wide, values = self._wide_buffers(), enumerate(self.program["cbs"])
+        wide, values = self._find_wide_buffers(), enumerate(self.program["cbs"])
         buffers = tuple(_buffer(value, position, self.debug, wide) for position, value in values)
         kernels = tuple(
             self._kernel(value, position, buffers)
@@ -148,7 +149,7 @@ class _Reader:
         )
 
     def _operand_count(self) -> int:
-        """Tensors with accessors. After them may be the scratch memory of pipes, in L1."""
+        """Count the tensors with accessors. The scratch memory of pipes, in L1, may follow them."""
         counts = {
             sum(kind == "KernelArgTensorAccessorArgs" for kind, _ in arguments)
             for arguments in (_arguments(_list(k["ct_args"])) for k in self.program["kernels"])
@@ -157,7 +158,7 @@ class _Reader:
         has_scratch = marked == tensors - 1 and marked > 0 and self.tensors[-1].is_in_l1_rows
         return marked if has_scratch else tensors
 
-    def _kernel(self, value: Mapping[str, Any], position: int, buffers: Sequence[Buffer]) -> Kernel:
+    def _kernel(self, value: Fields, position: int, buffers: Sequence[Buffer]) -> Kernel:
         if value["source_type"] != "SOURCE_CODE":
             raise Malformed("a kernel that is a path, not C++, is not run")
         if value["config"] is None or next(iter(value["config"])) not in _THREADS:
@@ -165,7 +166,7 @@ class _Reader:
         ((kind, config),) = value["config"].items()
         thread = _THREADS[kind]
         self._check_compile_time(_arguments(_list(value["ct_args"])), thread, buffers)
-        addressed = self._addressed(_arguments(_list(value["common_rt_args"])))
+        addressed = self._find_addressed(_arguments(_list(value["common_rt_args"])))
         own = tuple(index for index in addressed if index < self.operands)
         names = ComputeConfig.__dataclass_fields__.keys()
         fields = {name: config[name] for name in names & config.keys()}
@@ -186,7 +187,7 @@ class _Reader:
     def _check_compile_time(
         self, given: Sequence[Argument], thread: ThreadKind, buffers: Sequence[Buffer]
     ) -> None:
-        """The convention of the artifact."""
+        """Check the compile-time arguments against the artifact's convention."""
         indices = [("KernelArgCBBufferIndex", {"buffer_index": each.index}) for each in buffers]
         if list(given[: len(indices)]) != indices:
             raise Malformed("compile-time arguments of a kernel do not begin with all its buffers")
@@ -204,8 +205,8 @@ class _Reader:
         if thread is not ThreadKind.COMPUTE and len(others) != self.operands:
             raise Malformed(f"a kernel with {len(others)} accessors for {self.operands} tensors")
 
-    def _addressed(self, given: Sequence[Argument]) -> tuple[int, ...]:
-        """The tensors whose addresses a kernel gets; that of the scratch memory is the last."""
+    def _find_addressed(self, given: Sequence[Argument]) -> tuple[int, ...]:
+        """Return the tensors whose addresses a kernel gets; the scratch memory is the last."""
         found = []
         for kind, fields in given:
             if kind != "KernelArgBufferAddressOfTensor":
@@ -218,8 +219,8 @@ class _Reader:
             raise Malformed("the scratch memory of pipes is not the last common argument")
         return tuple(found)
 
-    def _wide_buffers(self) -> set[int]:
-        """Those whose tiles the unpacker writes to DST in 32 bits."""
+    def _find_wide_buffers(self) -> set[int]:
+        """Find the buffers whose tiles the unpacker writes to DST in 32 bits."""
         configs = [kernel["config"] or {} for kernel in self.program["kernels"]]
         modes = [
             enumerate(config["ComputeKernelConfig"]["unpack_to_dest_modes"])
@@ -229,7 +230,7 @@ class _Reader:
         return {index for each in modes for index, mode in each if mode == "UnpackToDestFp32"}
 
 
-def _core_arguments(value: Mapping[str, Any]) -> CoreArguments:
+def _core_arguments(value: Fields) -> CoreArguments:
     words = []
     for kind, fields in _arguments(value["args"]):
         if kind != "KernelArgScalar":
@@ -240,13 +241,13 @@ def _core_arguments(value: Mapping[str, Any]) -> CoreArguments:
     return CoreArguments((value["core_coord"]["x"], value["core_coord"]["y"]), tuple(words))
 
 
-def _buffer(value: Mapping[str, Any], position: int, debug: Debug, wide: Collection[int]) -> Buffer:
+def _buffer(value: Fields, position: int, debug: Debug, wide: Collection[int]) -> Buffer:
     if len(value["formats"]) != 1:
         raise Malformed("a circular buffer with several formats is not known to this runtime")
     (form,) = value["formats"]
     page, path = form["page_size"], ("buffers", position)
     given = debug.at((*path, "block_count"), Part.positive, 1)
-    tiles, count = checked_blocks(form["dtype"], value["total_size"], page, given)
+    tiles, count = check_blocks(form["dtype"], value["total_size"], page, given)
     return Buffer(
         name=debug.at((*path, "name"), name, f"buffer_{form['buffer_index']}"),
         index=form["buffer_index"],
@@ -260,8 +261,8 @@ def _buffer(value: Mapping[str, Any], position: int, debug: Debug, wide: Collect
     )
 
 
-def target_of(programs: Sequence[Mapping[str, Any]]) -> Target:
-    """The chip of the first kernels that say for which they were compiled."""
+def target_of(programs: Sequence[Fields]) -> Target:
+    """Return the chip of the first kernels that name the chip they were compiled for."""
     operations = [operation for program in programs for operation in program["operations"]]
     named = (Debug(operation["debug_info"]).target for operation in operations)
     return load_target(next((name for name in named if name is not None), TARGETS[0]))

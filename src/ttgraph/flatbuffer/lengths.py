@@ -1,29 +1,29 @@
-"""A program for one length more: of programs for three lengths, the one for any other.
+"""Derives a program for any sequence length from programs for three lengths.
 
 rule ALIKE   two programs are alike if they have the same steps on the same tensors, of the same
              types, and differ in whole numbers only: sizes, and attributes of steps
-rule LINE    such a number is a + b * length; what two programs say is believed if a third agrees
-rule REST    kernels, loops and constants that are different are not alike
+rule LINE    such a number is a + b * length; two programs give a and b, and a third confirms them
+rule REST    kernels, loops and constants that differ make programs unlike
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
-from .program import FreeStep, Program, Step, TensorDescription
+from .program import AnyStep, FreeStep, Program, Step, TensorDescription
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """Programs for all lengths, seen at two of them."""
+    """Programs for all lengths, derived from two of them."""
 
     first: tuple[int, Program]
     second: tuple[int, Program]
 
     def at(self, length: int) -> Program | None:
-        """None if there is none: the two are not alike, or a number would not be whole."""
+        """Derive the program; None if the two are not alike, or a number would not be whole."""
         try:
             return self._program(length)
         except _NotAlike:
@@ -40,6 +40,9 @@ class Family:
         }
         steps = tuple(line.step(*pair) for pair in zip(one.steps, other.steps, strict=True))
         return replace(one, tensors=tensors, steps=steps)
+
+
+Attribute: TypeAlias = tuple[str, Any]  # of a step
 
 
 class _NotAlike(Exception):
@@ -72,10 +75,11 @@ class _Line:
         _check(one.dtype is other.dtype)
         return replace(one, shape=self.numbers(one.shape, other.shape))
 
-    def step(self, one: Any, other: Any) -> Any:
+    def step(self, one: AnyStep, other: AnyStep) -> AnyStep:
         """rule ALIKE"""
-        _check(type(one) is type(other))
         if isinstance(one, Step):
+            _check(type(other) is Step)
+            assert isinstance(other, Step)
             same = (one.operation, one.inputs, one.output, one.data)
             _check(same == (other.operation, other.inputs, other.output, other.data))
             pairs = zip(one.attributes.items(), other.attributes.items(), strict=True)
@@ -83,7 +87,7 @@ class _Line:
         _check(isinstance(one, FreeStep) and one == other)  # rule REST
         return one
 
-    def _attribute(self, one: tuple[str, Any], other: tuple[str, Any]) -> tuple[str, Any]:
+    def _attribute(self, one: Attribute, other: Attribute) -> Attribute:
         (name, value), (others_name, others_value) = one, other
         _check(name == others_name)
         if isinstance(value, (list, tuple)):
@@ -95,15 +99,15 @@ class _Line:
 
 
 def is_same(one: Program, other: Program) -> bool:
-    """Rule LINE, of a program that was made and one that was compiled; where their tensors lie does
-    not matter for what they compute.
+    """Compare a derived program with a compiled one (rule LINE), without where tensors lie, which
+    does not change results.
     """
     family = Family((0, one), (1, other))
     found = family.at(7)
     return found is not None and _sizes(found) == _sizes(one) == _sizes(other)
 
 
-def _sizes(program: Program) -> Any:
+def _sizes(program: Program) -> object:
     shapes = {number: each.shape for number, each in program.tensors.items()}
     steps = [
         {name: _plain(value) for name, value in each.attributes.items()}
@@ -114,5 +118,5 @@ def _sizes(program: Program) -> Any:
     return shapes, steps
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return tuple(value) if isinstance(value, (list, tuple)) else value

@@ -1,7 +1,7 @@
-"""A module of the host's commands as a TTMetalBinary: `-ttmetal-to-flatbuffer-bin`.
+"""Writes a module of host commands as a TTMetalBinary: `-ttmetal-to-flatbuffer-bin`.
 
-A pykernel program is one program of the file. So is a graph: the commands of each program that it
-calls, one after the other, with tensors of the host between them.
+A pykernel program is one program of the file. A graph is one, too: the commands of each program
+that it calls, in order, with host tensors between them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp, TensorType
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from pykernel.dialects import d2m, ttmetal
 from ttgraph.dialects import ttir
@@ -29,25 +29,24 @@ from ttl.semantics.dtypes import BY_DATA_FORMAT, Array, DType
 from ttl.semantics.types import TILE_SIZE
 from ttl.target.system_desc import Chip, chip_of
 
-from ..d2m_graph import on_host
+from ..d2m_graph import run_on_host
 from ..metal_program import described, host_function, modules_of, program_of
 from ..metal_queue import BufferDescription
 from .metal_schema import METAL_BINARY, METAL_FLAGS, METAL_IDENTIFIER
-from .schema import SCHEMA_REVISION, TABLES, VERSION
+from .schema import SCHEMA_REVISION, TABLES, VERSION, Table
 from .writer import write_binary
 
-Value = dict[str, Any]
 NOCS = {ThreadKind.READER: ("RISCV_1", "Noc1"), ThreadKind.WRITER: ("RISCV_0", "Noc0")}
 
 
 def emit_metal(module: ModuleOp) -> bytes:
-    """CompileError if the module is not lowered to commands, or asks the host for more."""
+    """Return the file's bytes; raise CompileError if the module has more than commands."""
     mains = [op for op in module.ops if isinstance(op, func.FuncOp)]
     inside = modules_of(module)
     if "host" in inside:
-        first, program = module, _Program().of_program(module)
+        first, program = module, _Program().add_program(module)
     elif len(mains) == 1 and inside:
-        first, program = next(iter(inside.values())), _Program().of_graph(module, mains[0])
+        first, program = next(iter(inside.values())), _Program().add_graph(module, mains[0])
     else:
         message = "the module has no commands of the host that a flatbuffer could have"
         help_text = "lower it first: -ttir-to-ttmetal-backend -ttmetal-to-flatbuffer-bin"
@@ -63,9 +62,9 @@ def emit_metal(module: ModuleOp) -> bytes:
     return write_binary(value, METAL_BINARY, METAL_IDENTIFIER)
 
 
-def _chip(chip: Chip) -> Value:
+def _chip(chip: Chip) -> Table:
     pairs = {"grid": "grid_size", "coord_translation_offsets": "coord_translation_offsets"}
-    value: Value = {name: {"y": chip[text][0], "x": chip[text][1]} for text, name in pairs.items()}
+    value: Table = {name: {"y": chip[text][0], "x": chip[text][1]} for text, name in pairs.items()}
     numbers = {name: number for name, number in chip.items() if isinstance(number, int)}
     known = {field[0] for field in TABLES["MetalChipDesc"]}
     value |= {name: number for name, number in numbers.items() if name in known}
@@ -73,16 +72,16 @@ def _chip(chip: Chip) -> Value:
 
 
 class _Program:
-    """One of the file; `references` has the tensors of the host and the buffers of the device."""
+    """Program of the file; `references` has the host tensors and the device's buffers."""
 
     def __init__(self) -> None:
         self.numbers = count(1)
-        self.references: dict[SSAValue, Value] = {}
-        self.commands: list[Value] = []
-        self.constants: dict[SSAValue, Array] = {}  # tensors that are known already
+        self.references: dict[SSAValue, Table] = {}
+        self.commands: list[Table] = []
+        self.constants: dict[SSAValue, Array] = {}  # tensors with known elements
 
-    def of_program(self, module: ModuleOp) -> Value:
-        """The last argument is what it writes."""
+    def add_program(self, module: ModuleOp) -> Table:
+        """Write one program of kernels; its last argument is its output."""
         function = host_function(modules_of(module))
         arguments: list[SSAValue] = list(function.body.block.args)
         for argument in arguments:
@@ -91,7 +90,7 @@ class _Program:
         self._run(module, arguments)
         return self._value(function.sym_name.data, arguments[:-1], arguments[-1:])
 
-    def of_graph(self, module: ModuleOp, main: func.FuncOp) -> Value:
+    def add_graph(self, module: ModuleOp, main: func.FuncOp) -> Table:
         programs = modules_of(module)
         for argument in main.body.block.args:
             self.references[argument] = self._host(argument)
@@ -106,14 +105,14 @@ class _Program:
                 kind = dtype_of_element(op.result.type.element_type).storage
                 self._constant(op.result, dense_values(op.value).astype(kind))
             elif isinstance(op, MathOp) and self.constants.keys() >= set(op.inputs):
-                self._constant(op.result, on_host(op, [self.constants[v] for v in op.inputs]))
+                self._constant(op.result, run_on_host(op, [self.constants[v] for v in op.inputs]))
             elif isinstance(op, func.ReturnOp):
                 results = list(op.operands)
             else:
-                raise _of_host(op)
+                raise _make_host_error(op)
         return self._value(main.sym_name.data, list(main.body.block.args), results)
 
-    def add(self, command: str, **fields: Any) -> None:
+    def add(self, command: str, **fields: object) -> None:
         self.commands.append({"type": {command: fields}})
 
     def _allocate(self, value: SSAValue, data: bytes | None) -> None:
@@ -124,7 +123,7 @@ class _Program:
         self.constants[value] = array
         self._allocate(value, array.tobytes())
 
-    def _value(self, name: str, inputs: list[SSAValue], outputs: list[SSAValue]) -> Value:
+    def _value(self, name: str, inputs: list[SSAValue], outputs: list[SSAValue]) -> Table:
         references = [[self.references[value] for value in each] for each in (inputs, outputs)]
         self.add("ReturnCommand", results=references[1])
         queue = {"name": "cq", "queue_id": 0, "commands": self.commands}
@@ -137,8 +136,8 @@ class _Program:
             "mesh_shape": {"y": 1, "x": 1},
         }
 
-    def _host(self, value: SSAValue) -> Value:
-        shape, dtype = _of_tensor(value)
+    def _host(self, value: SSAValue) -> Table:
+        shape, dtype = _read_tensor_type(value)
         strides = [prod(shape[dim + 1 :]) for dim in range(len(shape))]
         return self._reference(
             0, list(shape), dtype, (1, 1), {"MetalSystemBuffer": {"stride": strides}},
@@ -146,11 +145,11 @@ class _Program:
         )  # fmt: skip
 
     def _reference(
-        self, address: int, shape: list[int], dtype: DType, element: tuple[int, int], detail: Value,
-        **more: Any,
-    ) -> Value:  # fmt: skip
+        self, address: int, shape: list[int], dtype: DType, element: tuple[int, int], detail: Table,
+        **more: object,
+    ) -> Table:  # fmt: skip
         size = {"y": element[0], "x": element[1]}
-        desc = {"shape": shape, "data_type": dtype.data_format, "element_shape": size}
+        desc: Table = {"shape": shape, "data_type": dtype.data_format, "element_shape": size}
         desc |= {"buffer_detail": detail, **more}
         return {"global_id": next(self.numbers), "address": address, "desc": desc}
 
@@ -172,7 +171,7 @@ class _Program:
         self.references[op.buffer] = self._device(op)
         self.add("CreateBufferCommand", ref=self.references[op.buffer])
 
-    def deallocate_buffer(self, op: Any) -> None:
+    def deallocate_buffer(self, op: ttmetal.DeallocateBufferOp) -> None:
         self.add("DeallocateBufferCommand", ref=self.references[op.buffer])
 
     def write_buffer(self, op: ttmetal.EnqueueWriteBufferOp) -> None:
@@ -186,7 +185,7 @@ class _Program:
     def finish(self, op: Operation) -> None:
         self.add("FinishCommand")
 
-    def _device(self, op: ttmetal.CreateBufferOp) -> Value:
+    def _device(self, op: ttmetal.CreateBufferOp) -> Table:
         found = described(op)
         assert isinstance(op.buffer.type, MemRefType)
         element = (TILE_SIZE, TILE_SIZE) if found.is_tiled else (1, 1)
@@ -217,7 +216,7 @@ class _Program:
             program={"kernels": kernels},
         )
 
-    def _circular(self, buffer: Buffer, cores: list[Value]) -> Value:
+    def _circular(self, buffer: Buffer, cores: list[Table]) -> Table:
         config = {
             "core_range_set": cores,
             "total_size": buffer.total_bytes,
@@ -241,20 +240,20 @@ _COMMANDS: dict[type[Operation], Callable[[_Program, Any], None]] = {
 }
 
 
-def _of_host(op: Operation) -> CompileError:
+def _make_host_error(op: Operation) -> CompileError:
     message = f"`{op.name}` is done by the host, and a file of commands has no program for that"
     help_text = "run the graph itself: ttl run-metal FILE.mlir"
     return CompileError(codes.GRAPH_NOT_LOWERED.broken(message, help_text).at(span_of(op.location)))
 
 
-def _of_tensor(value: SSAValue) -> tuple[tuple[int, ...], DType]:
+def _read_tensor_type(value: SSAValue) -> tuple[tuple[int, ...], DType]:
     type = value.type
     assert isinstance(type, (TensorType, MemRefType))
     return tuple(type.get_shape()), dtype_of_element(type.element_type)
 
 
-def _tensor(value: SSAValue) -> Value:
-    shape, dtype = _of_tensor(value)
+def _tensor(value: SSAValue) -> Table:
+    shape, dtype = _read_tensor_type(value)
     desc = {
         "shape": list(shape),
         "mesh_shape": [1, 1],
@@ -263,13 +262,13 @@ def _tensor(value: SSAValue) -> Value:
     return {"size": prod(shape) * dtype.element_bytes, "desc": desc}
 
 
-def _cores(grid: GridAttr) -> Value:
+def _cores(grid: GridAttr) -> Table:
     rows, columns = grid.shape
     return {"loc": {"y": 0, "x": 0}, "size": {"y": rows, "x": columns}}
 
 
-def _config(found: BufferDescription, type: MemRefType[Any]) -> Value:
-    """Tiles in L1 are shards of the cores; all else is interleaved."""
+def _config(found: BufferDescription, type: MemRefType[Attribute]) -> Table:
+    """Describe a buffer's memory: tiles in L1 are sharded over cores, all else is interleaved."""
     page = found.dtype.tile_bytes if found.is_tiled else found.shape[-1] * found.dtype.element_bytes
     size = prod(found.shape) // TILE_SIZE**2 * page if found.is_tiled else found.size_bytes
     if found.space == "dram" or not found.is_tiled:
@@ -294,8 +293,8 @@ def _operand(value: SSAValue, name: str) -> Operand:
 
 
 def _kernel(
-    kernel: Kernel, compiled: CompiledOperation, cores: list[Value], op: Operation
-) -> Value:
+    kernel: Kernel, compiled: CompiledOperation, cores: list[Table], op: Operation
+) -> Table:
     if kernel.runtime_args or kernel.uses_pipe_scratch:
         message = f"kernel `{kernel.name}` has arguments of its own on each core"
         raise CompileError(codes.GRAPH_NOT_LOWERED.broken(message).at(span_of(op.location)))
@@ -312,11 +311,11 @@ def _kernel(
     }
 
 
-def _argument(kind: str, number: int) -> Value:
+def _argument(kind: str, number: int) -> Table:
     return {"arg": {f"MetalKernelArg{kind}": {"operand_idx": number}}}
 
 
-def _configuration(kernel: Kernel, compiled: CompiledOperation) -> Value:
+def _configuration(kernel: Kernel, compiled: CompiledOperation) -> Table:
     if kernel.config is None:
         processor, noc = NOCS[kernel.thread]
         return {"MetalNocConfig": {"processor": processor, "noc_index": noc}}

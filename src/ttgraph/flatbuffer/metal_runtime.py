@@ -1,6 +1,6 @@
-"""Running a TTMetalBinary: its commands, one after the other, on the executor.
+"""Runs the commands of a TTMetalBinary in order on the executor.
 
-What a file says is not believed: addresses, sizes and kernels are checked as those of a .ttnn file.
+Files are not trusted: addresses, sizes and kernels are checked like those of a .ttnn file.
 """
 
 from __future__ import annotations
@@ -30,26 +30,26 @@ from ttl.target import TARGETS, Target
 from ttl.target import load as load_target
 
 from ..metal_queue import BufferDescription, Queue, WrongAddress
-from .kernels import check_operation, checked_blocks
+from .kernels import check_blocks, check_operation
 from .launching import launching
 from .metal_schema import METAL_BINARY, METAL_FLAGS, METAL_IDENTIFIER
 from .reader import Malformed, read_binary
+from .schema import Table
 
-Value = dict[str, Any]
 _THREADS = {"RISCV_1": ThreadKind.READER, "RISCV_0": ThreadKind.WRITER}
 _MOST_ELEMENTS = 1 << 32  # of a tensor
 
 
 @dataclass(frozen=True, slots=True)
 class Described:
-    """An input or output."""
+    """Shape and element type of an input or output."""
 
     shape: Shape
     dtype: DType
 
 
 class MetalRuntime:
-    """The first program of a file. UsageError for a file that is none."""
+    """Runs the first program of a file. Raises UsageError if the file is not a TTMetalBinary."""
 
     def __init__(self, binary: bytes, file: str = "the file"):
         self.file = file
@@ -64,13 +64,13 @@ class MetalRuntime:
         with reading(file):
             return cls(Path(file).read_bytes(), file)
 
-    def _load(self, value: Value) -> None:
+    def _load(self, value: Table) -> None:
         if not value["programs"]:
             raise Malformed("it has no program")
         self.program = value["programs"][0]
         self.target = _target(value["system_desc"])
-        self.inputs = [_described(each) for each in self.program["inputs"]]
-        self.outputs = [_described(each) for each in self.program["outputs"]]
+        self.inputs = [_describe(each) for each in self.program["inputs"]]
+        self.outputs = [_describe(each) for each in self.program["outputs"]]
         devices = self.program["device_programs"]
         if len(devices) != 1 or len(devices[0]["command_queues"]) != 1:
             raise Malformed("programs of several devices or queues are not known to this runtime")
@@ -82,7 +82,7 @@ class MetalRuntime:
         for kind, _ in self.commands:
             if kind not in _COMMANDS:
                 raise Malformed(f"the command {kind} is not known to this runtime")
-        # Everything that can be wrong with kernels is found before anything runs.
+        # Check all kernels before anything runs.
         self.programs = {
             number: _Reader(fields, self.target).operation
             for number, (kind, fields) in enumerate(self.commands)
@@ -112,7 +112,7 @@ class MetalRuntime:
         return usage_error(codes.NOT_A_FLATBUFFER, f"{self.file}: {message}", help_text)
 
 
-def _target(system: Value | None) -> Target:
+def _target(system: Table | None) -> Target:
     chips = system["chip_descs"] if system else []
     name = str(chips[0]["arch"]).lower() if chips else TARGETS[0]
     if name not in TARGETS:
@@ -120,13 +120,13 @@ def _target(system: Value | None) -> Target:
     return load_target(name)
 
 
-def _member(value: Value | None) -> tuple[str, Value]:
+def _member(value: Table | None) -> tuple[str, Table]:
     if value is None:
         raise Malformed("something without a value")
     return next(iter(value.items()))
 
 
-def _of(value: Value, *names: str) -> Any:
+def _read_part(value: Table, *names: str) -> Any:
     for name in names:
         value = value[name]
         if value is None:
@@ -140,12 +140,12 @@ def _dtype(name: str) -> DType:
     return BY_DATA_FORMAT[name]
 
 
-def _described(tensor: Value) -> Described:
-    memory = _of(tensor, "desc", "layout", "memory_desc")
+def _describe(tensor: Table) -> Described:
+    memory = _read_part(tensor, "desc", "layout", "memory_desc")
     return Described(_shape(tensor["desc"]), _dtype(memory["data_type"]))
 
 
-def _shape(desc: Value) -> Shape:
+def _shape(desc: Table) -> Shape:
     shape = tuple(desc["shape"])
     if any(size < 1 for size in shape) or prod(shape) > _MOST_ELEMENTS:
         raise Malformed(f"a tensor of shape {shape}")
@@ -153,21 +153,21 @@ def _shape(desc: Value) -> Shape:
 
 
 class _Run:
-    """One run of the commands; tensors of the host and buffers by their numbers."""
+    """One run of the commands; host tensors and buffers by number."""
 
     def __init__(self, programs: dict[int, Callable[..., CompiledOperation]], queue: Queue):
         self.programs, self.number, self.queue = programs, 0, queue
         self.arrays: dict[int, Array] = {}
         self.results: list[Array] = []
 
-    def host(self, reference: Value) -> Array:
+    def host(self, reference: Table) -> Array:
         number = reference["global_id"]
         if number not in self.arrays:
             raise Malformed(f"tensor {number} of the host is used before it is there")
         return self.arrays[number]
 
-    def allocate(self, fields: Value) -> None:
-        desc = _of(fields, "dst", "desc")
+    def allocate(self, fields: Table) -> None:
+        desc = _read_part(fields, "dst", "desc")
         shape, storage = _shape(desc), _dtype(desc["data_type"]).storage
         array = np.zeros(shape, storage)
         if data := bytes(fields["data"]):
@@ -176,50 +176,54 @@ class _Run:
             array = np.frombuffer(data, storage).reshape(shape).copy()
         self.arrays[fields["dst"]["global_id"]] = array
 
-    def create(self, fields: Value) -> None:
-        self.queue.create(_of(fields, "ref")["global_id"], _buffer_of(fields["ref"]))
+    def create(self, fields: Table) -> None:
+        self.queue.create(_read_part(fields, "ref")["global_id"], _buffer_of(fields["ref"]))
 
-    def deallocate(self, fields: Value) -> None:
-        self.queue.deallocate(_of(fields, "ref")["global_id"])
+    def deallocate(self, fields: Table) -> None:
+        self.queue.deallocate(_read_part(fields, "ref")["global_id"])
 
-    def write(self, fields: Value) -> None:
-        self.queue.write(self.host(_of(fields, "src")), _of(fields, "dst")["global_id"])
+    def write(self, fields: Table) -> None:
+        self.queue.write(
+            self.host(_read_part(fields, "src")), _read_part(fields, "dst")["global_id"]
+        )
 
-    def read(self, fields: Value) -> None:
-        self.queue.read(_of(fields, "src")["global_id"], self.host(_of(fields, "dst")))
+    def read(self, fields: Table) -> None:
+        self.queue.read(
+            _read_part(fields, "src")["global_id"], self.host(_read_part(fields, "dst"))
+        )
 
-    def enqueue(self, fields: Value) -> None:
+    def enqueue(self, fields: Table) -> None:
         members = [_member(each) for each in fields["arg_refs"]]
         keys = [ref["global_id"] for kind, ref in members if kind == "MetalBufferRef"]
         self.queue.run(self.programs[self.number], keys)
 
-    def give_back(self, fields: Value) -> None:
+    def return_results(self, fields: Table) -> None:
         self.results = [self.host(each) for each in fields["results"]]
 
-    def nothing(self, fields: Value) -> None:
-        """All is done when it is enqueued; semaphores are of programs."""
+    def ignore(self, fields: Table) -> None:
+        """Ignore the command: enqueued work is already done, and programs have the semaphores."""
 
 
-_COMMANDS: dict[str, Callable[[_Run, Value], None]] = {
+_COMMANDS: dict[str, Callable[[_Run, Table], None]] = {
     "HostAllocCommand": _Run.allocate,
-    "ReturnCommand": _Run.give_back,
+    "ReturnCommand": _Run.return_results,
     "EnqueueProgramCommand": _Run.enqueue,
     "EnqueueWriteBufferCommand": _Run.write,
     "EnqueueReadBufferCommand": _Run.read,
     "CreateBufferCommand": _Run.create,
     "DeallocateBufferCommand": _Run.deallocate,
-    "CreateLocalSemaphoreCommand": _Run.nothing,
-    "FinishCommand": _Run.nothing,
+    "CreateLocalSemaphoreCommand": _Run.ignore,
+    "FinishCommand": _Run.ignore,
 }
 
 
-def _buffer_of(reference: Value) -> BufferDescription:
-    desc = _of(reference, "desc")
+def _buffer_of(reference: Table) -> BufferDescription:
+    desc = _read_part(reference, "desc")
     kind, detail = _member(desc["buffer_detail"])
     if kind != "MetalDeviceBuffer":
         raise Malformed("a buffer of the device that is none")
     shape, dtype = _shape(desc), _dtype(desc["data_type"])
-    is_tiled = _of(desc, "element_shape") == {"y": TILE_SIZE, "x": TILE_SIZE}
+    is_tiled = _read_part(desc, "element_shape") == {"y": TILE_SIZE, "x": TILE_SIZE}
     space = {"L1": "l1", "DRAM": "dram"}.get(detail["buffer_type"])
     if space is None or len(shape) != (4 if is_tiled else 2):
         raise Malformed(f"a buffer of shape {shape} in {detail['buffer_type']}")
@@ -235,7 +239,7 @@ def _buffer_of(reference: Value) -> BufferDescription:
 class _Reader:
     """Reads the program of one command."""
 
-    def __init__(self, fields: Value, target: Target):
+    def __init__(self, fields: Table, target: Target):
         self.fields, self.target = fields, target
         members = [_member(each) for each in fields["arg_refs"]]
         self.semaphores = tuple(
@@ -244,7 +248,7 @@ class _Reader:
             if kind == "MetalLocalSemaphoreRef"
         )
         self.tensors = sum(kind == "MetalBufferRef" for kind, _ in members)
-        self.kernels_given = _of(fields, "program")["kernels"]
+        self.kernels_given = _read_part(fields, "program")["kernels"]
         sets = [kernel["core_range_set"] for kernel in self.kernels_given]
         if not sets or any(each != sets[0] or len(each) != 1 for each in sets):
             raise Malformed("kernels on different cores are not known to this runtime")
@@ -271,13 +275,13 @@ class _Reader:
         any_tensor = Operand("", (TILE_SIZE, TILE_SIZE), "float32", "TILE")
         check_operation(self.operation((any_tensor,) * self.tensors), [self.cores], self.target)
 
-    def _buffer(self, value: Value) -> Buffer:
-        desc = _of(value, "buffer_ref", "desc")
+    def _buffer(self, value: Table) -> Buffer:
+        desc = _read_part(value, "buffer_ref", "desc")
         _, detail = _member(desc["buffer_detail"])
-        config = _of(detail, "circular_buffer_config")
+        config = _read_part(detail, "circular_buffer_config")
         page, form = config["page_size"], desc["data_type"]
         given = max(1, config["num_buffers"])
-        tiles, count = checked_blocks(form, config["total_size"], page, given)
+        tiles, count = check_blocks(form, config["total_size"], page, given)
         place, port = len(self.fields["cbs"]), value["port"]
         row_bytes = None if page == PAGE_BYTES[form] else page
         is_wide = self._modes()[port : port + 1] == ["Fp32"] and port < place
@@ -290,10 +294,10 @@ class _Reader:
                 return list(config["unpack_to_dest_mode"])
         return []
 
-    def _kernel(self, value: Value) -> Kernel:
+    def _kernel(self, value: Table) -> Kernel:
         _, source = _member(value["kernel"])
         kind, config = _member(value["type"])
-        arguments = _of(value, "args")
+        arguments = _read_part(value, "args")
         compute = kind == "MetalComputeConfig"
         thread = ThreadKind.COMPUTE if compute else _THREADS[config["processor"]]
         self._check_compile_time(arguments["ct_args"], thread)
@@ -312,8 +316,8 @@ class _Reader:
             config=ComputeConfig(**flags) if compute else None,
         )
 
-    def _check_compile_time(self, given: Sequence[Value], thread: ThreadKind) -> None:
-        """The convention of the artifact: all buffers, then the accessors of all tensors."""
+    def _check_compile_time(self, given: Sequence[Table], thread: ThreadKind) -> None:
+        """Check the artifact's convention: all buffers, then the accessors of all tensors."""
         wanted = [("MetalKernelArgCBPort", n) for n in range(len(self.buffers))]
         if thread is not ThreadKind.COMPUTE:
             wanted += [("MetalKernelArgTensorAccessorArgs", n) for n in range(self.tensors)]
@@ -323,7 +327,7 @@ class _Reader:
 
 
 def _symbol(name: str) -> str:
-    """It becomes the name of a file of C++ in messages of the compiler."""
+    """Check a kernel's name: the C++ compiler's messages use it as a file name."""
     if not (name.isidentifier() and name.isascii()):
         raise Malformed(f"a kernel called {name!r}")
     return name

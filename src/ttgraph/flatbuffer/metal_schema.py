@@ -1,14 +1,14 @@
-"""The part of the schema that is for the host's commands: a TTMetalBinary, identifier TTM0.
+"""Schema of the host's commands: a TTMetalBinary, identifier TTM0.
 
-Fields and tags stand where tt-mlir has them (schema.SCHEMA_REVISION); tables are called Metal...
-where its other binary has one of the same name. What is not written here is Nothing.
+Fields and tags are in tt-mlir's positions (schema.SCHEMA_REVISION); tables are called Metal... if
+its other binary has one of the same name. Members that are not written here are Nothing.
 """
 
 from __future__ import annotations
 
 METAL_IDENTIFIER = b"TTM0"
 METAL_BINARY = "TTMetalBinary"
-# What a MetalComputeConfig has of an artifact's ComputeConfig.
+# Fields of an artifact's ComputeConfig that a MetalComputeConfig has.
 METAL_FLAGS = ("math_fidelity", "fp32_dest_acc_en", "dst_full_sync_en", "math_approx_mode")
 
 METAL_SCHEMA = """

@@ -1,4 +1,4 @@
-"""The names of a program's inputs and outputs, in the text of its signature that a file has.
+"""Names of a program's inputs and outputs, in the signature text that a file has.
 
 `func.func @main(tensor<4xf32> {ttir.name = "fc.weight"}) -> (tensor<4xf32> {ttir.name = "y"})`
 """
@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:  # a process that runs a file does not load it
+if TYPE_CHECKING:  # not loaded by a process that runs a file
     from xdsl.dialects import func
     from xdsl.dialects.builtin import DictionaryAttr
 
@@ -19,14 +19,14 @@ _NAME = re.compile(rf'{re.escape(NAME)} = ("(?:[^"\\]|\\.)*")')
 
 
 def attributes_of(names: Sequence[str]) -> list[DictionaryAttr]:
-    """What a function has for its arguments or results of these names."""
+    """Return a function's attributes for arguments or results of these names."""
     from xdsl.dialects.builtin import DictionaryAttr, StringAttr
 
     return [DictionaryAttr({NAME: StringAttr(name)} if name else {}) for name in names]
 
 
 def signature(function: func.FuncOp) -> str:
-    """Empty if nothing has a name."""
+    """Return the signature's text; empty if nothing has a name."""
     block = function.body.block
     lists = [
         (function.arg_attrs, [each.type for each in block.args]),
@@ -46,17 +46,17 @@ def _list(attributes: Any, count: int) -> str:
 
 
 def read_names(source: str, program: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Of the inputs and of the outputs, as many as the text has."""
+    """Return the inputs' and the outputs' names, as many as the text has."""
     start = f"func.func @{program}("
     for line in source.splitlines():
         if line.startswith(start):
             inputs, _, outputs = line.partition(") -> (")
-            return _found(inputs), _found(outputs)
+            return _parse_names(inputs), _parse_names(outputs)
     return (), ()
 
 
-def _found(text: str) -> tuple[str, ...]:
+def _parse_names(text: str) -> tuple[str, ...]:
     try:
         return tuple(json.loads(each) for each in _NAME.findall(text))
-    except ValueError:  # of another writer
+    except ValueError:  # written by another tool
         return ()

@@ -1,4 +1,4 @@
-"""A single operation as a flatbuffer: one GenericOp between its inputs and its output."""
+"""Compiles one operation to a flatbuffer: one GenericOp between its inputs and its output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .emit import emit_flatbuffer
 
 
 def compile_operation(function: Callable[..., object], specs: Sequence[TensorSpec]) -> bytes:
-    """The flatbuffer of an operation, or of a pykernel function; its last tensor is the result."""
+    """Compile an operation or a pykernel function; its last tensor is the result."""
     compiled = compile_from_spec(function, specs)
     module = _graph(compiled, specs)
     before, after = GRAPH[: GRAPH.index(RESOLVE)], GRAPH[GRAPH.index(RESOLVE) + 1 :]
@@ -33,7 +33,7 @@ def compile_operation(function: Callable[..., object], specs: Sequence[TensorSpe
 
 
 def _graph(compiled: CompiledOperation, specs: Sequence[TensorSpec]) -> ModuleOp:
-    """StableHLO with one call, as tt_torch emits it."""
+    """Make StableHLO with one call, in the form that tt_torch emits."""
     types = [f"tensor<{'x'.join(map(str, spec.shape))}x{spec.dtype.mlir}>" for spec in specs]
     *inputs, output = types
     names = [f"%arg{n}" for n in range(len(inputs))]

@@ -1,14 +1,14 @@
-"""A program bound once: a list of functions of arrays, which every run goes through.
+"""Binds a program once, to a list of functions of arrays that every run calls in order.
 
-rule SLOT    every value has a slot of its own, also where the file uses the id of a tensor again
-rule ONCE    what depends on nothing that the caller gives is computed when the program is bound,
-             unless it is large; the same function of the same slots is called once in a run
+rule SLOT    every value has its own slot, even if the file uses a tensor's id again
+rule ONCE    values that depend on no input are computed when the program is bound, unless they are
+             large; a run calls the same function of the same slots once
 rule LOOSE   an operation that broadcasts takes its inputs before they are expanded
-rule CHAIN   of reshapes one after the other only the last is made
-rule LIFE    a value is dropped after its last use, and what nobody uses is not computed; kernels
-             run in any case
-rule OWN     what others may still see, the caller's arrays and constants, is marked read-only; an
-             output that is, or that lies in the memory of another output, is copied
+rule CHAIN   of consecutive reshapes only the last is made
+rule LIFE    a value is dropped after its last use, and unused values are not computed; kernels
+             always run
+rule OWN     shared arrays, the caller's and constants, are marked read-only; an output that is one
+             of them, or that shares memory with another output, is copied
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from ttgraph.graph_shapes import broadcast_shape
 from ttl.diagnostics import RuleBroken, TTLError
 from ttl.semantics.dtypes import Array
 
-from .array_steps import COPIES, VIEWS, array_step, filled_step, view_step
+from .array_steps import COPIES, VIEWS, make_array_step, make_filled_step, make_view_step
 from .program import ControlStep, FreeStep, GenericStep, Program, Step, TensorDescription
 
 LAUNCH = 0  # the slot of what the run gives to its kernels
 MOST_KEPT_BYTES = 1 << 28  # of what is computed when the program is bound
 
 Function = Callable[..., Any]
-# A step that only the embedded ttnn itself can compute, and kernels, as functions of arrays.
+# Functions of arrays for steps that only the embedded ttnn can compute, and for kernels.
 OfTensors = Callable[[Step, Sequence[TensorDescription], TensorDescription], Function]
 OfKernels = Callable[[int, GenericStep], Function]
 OfControl = Callable[[ControlStep], Function]
@@ -47,10 +47,10 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """`constants` has a place for each slot. Runs of several threads do not meet in it."""
+    """`constants` has an entry for each slot. Threads can run one plan at the same time."""
 
     inputs: tuple[int, ...]  # a slot of each input of the program
-    outputs: tuple[tuple[int, np.dtype[Any]], ...]
+    outputs: tuple[tuple[int, np.dtype[np.generic]], ...]
     steps: tuple[Bound, ...]
     constants: tuple[object, ...]
 
@@ -65,9 +65,9 @@ class Plan:
                 slots[step.output] = step.function(*[slots[each] for each in step.inputs])
                 for each in step.last_uses:
                     slots[each] = None
-        return self._own(slots)
+        return self._copy_shared(slots)
 
-    def _own(self, slots: Sequence[Any]) -> list[Array]:
+    def _copy_shared(self, slots: Sequence[Any]) -> list[Array]:
         """rule OWN"""
         found: list[Array] = []
         given: set[int] = set()
@@ -97,7 +97,7 @@ def _memory(value: Array) -> Array:
 def bind(
     program: Program, of_tensors: OfTensors, of_kernels: OfKernels, of_control: OfControl
 ) -> Plan:
-    """Whatever is wrong with the elements themselves is reported by runs."""
+    """Bind a program; runs, not this, report errors that depend on elements."""
     binding = _Binding(program, of_tensors)
     for position, step in enumerate(program.steps):
         if isinstance(step, Step):
@@ -111,7 +111,7 @@ def bind(
     outputs = tuple(
         (binding.now[each], program.tensors[each].dtype.storage) for each in program.outputs
     )
-    return _in_use(binding, outputs)
+    return _drop_unused(binding, outputs)
 
 
 class _Binding:
@@ -122,13 +122,13 @@ class _Binding:
         self.constants: dict[int, Array] = {}
         self.inputs = tuple(self._slot(each.shape) for each in program.described(program.inputs))
         self.now = dict(zip(program.inputs, self.inputs, strict=True))  # the slot of each tensor
-        self.stored = {  # rule CARRIER: the slots that are still as the caller gave them
+        self.stored = {  # rule CARRIER: the slots that still have the caller's type
             slot
             for slot, each in zip(self.inputs, program.described(program.inputs), strict=True)
             if each.dtype.storage != each.dtype.carrier
         }
         self.made: dict[Hashable, int] = {}  # rule ONCE
-        self.reshaped: dict[int, int] = {}  # rule CHAIN: of a slot, what it is made of
+        self.reshaped: dict[int, int] = {}  # rule CHAIN: the slot that a slot is reshaped from
         self.loose: dict[int, int] = {}  # rule LOOSE
         self.kept_bytes = 0
 
@@ -142,41 +142,46 @@ class _Binding:
             found = slots[0]
         elif step.operation == "constant":
             found = self._constant(step, out)
-        elif (make := filled_step(step, out)) is not None:
+        elif (make := make_filled_step(step, out)) is not None:
             key = step.operation, _hashable(step.attributes), out.shape, out.dtype
-            found = self._once(key, make, [], out.shape)
+            found = self._add_once(key, make, [], out.shape)
         else:
-            found = self._computed(step, slots, given, out)
+            found = self._compute(step, slots, given, out)
         self.now[step.output] = found
 
     def kernels(
         self, inputs: tuple[int, ...], outputs: tuple[int, ...], function: Function
     ) -> None:
-        """Kernels, or programs that are called: a function that gives several arrays."""
+        """Add kernels, or called programs: a function that returns several arrays."""
         given = self.program.described(inputs)
-        slots = [self._carried(self.now[each], it) for each, it in zip(inputs, given, strict=True)]
+        slots = [
+            self._convert_to_carrier(self.now[each], it)
+            for each, it in zip(inputs, given, strict=True)
+        ]
         launched = self._slot(())
         self.steps.append(Bound(function, (LAUNCH, *slots), launched))
         for place, tensor in enumerate(outputs):
             shape = self.program.tensors[tensor].shape
             self.now[tensor] = self._add(itemgetter(place), [launched], shape)
 
-    def _computed(
+    def _compute(
         self, step: Step, slots: list[int], given: list[TensorDescription], out: TensorDescription
     ) -> int:
-        bound = array_step(step, given, out)
+        bound = make_array_step(step, given, out)
         if bound is None:
-            carried = [self._carried(each, it) for each, it in zip(slots, given, strict=True)]
+            carried = [
+                self._convert_to_carrier(each, it) for each, it in zip(slots, given, strict=True)
+            ]
             return self._add(self.of_tensors(step, given, out), carried, out.shape)
         if bound.broadcasts:
-            slots = self._loosened(slots, out.shape)
+            slots = self._loosen(slots, out.shape)
         carried = [
-            slot if carrier is None else self._carried(slot, it, carrier)
+            slot if carrier is None else self._convert_to_carrier(slot, it, carrier)
             for slot, it, carrier in zip(slots, given, bound.carriers, strict=True)
         ]
         key = step.operation, tuple(carried), _hashable(step.attributes), out.shape, out.dtype
-        found = self._once(key, bound.function, carried, out.shape)
-        if any(slot in self.stored for slot in carried):  # what moves elements leaves their type
+        found = self._add_once(key, bound.function, carried, out.shape)
+        if any(slot in self.stored for slot in carried):  # steps that move elements keep their type
             self.stored.add(found)
         return found
 
@@ -186,7 +191,7 @@ class _Binding:
         if shape == self.shapes[source] and name != "permute":
             return source
         key = name, source, shape, _hashable(step.attributes)
-        found = self._once(key, view_step(step, shape), [source], shape)
+        found = self._add_once(key, make_view_step(step, shape), [source], shape)
         if source in self.stored:
             self.stored.add(found)
         if name == "reshape":
@@ -197,7 +202,7 @@ class _Binding:
             self.loose[found] = self.loose.get(slot, slot)
         return found
 
-    def _loosened(self, slots: list[int], shape: tuple[int, ...]) -> list[int]:
+    def _loosen(self, slots: list[int], shape: tuple[int, ...]) -> list[int]:
         """rule LOOSE"""
         loose = [self.loose.get(each, each) for each in slots]
         for candidate in (loose, [slots[0], *loose[1:]]):
@@ -205,25 +210,25 @@ class _Binding:
                 return candidate
         return slots
 
-    def _carried(
-        self, slot: int, described: TensorDescription, carrier: np.dtype[Any] | None = None
+    def _convert_to_carrier(
+        self, slot: int, described: TensorDescription, carrier: np.dtype[np.generic] | None = None
     ) -> int:
-        """rule CARRIER: the slot with the elements in a type that is computed in."""
+        """rule CARRIER: return the slot with the elements in a type to compute in."""
         own, wanted = described.dtype.carrier, carrier or described.dtype.carrier
         if slot not in self.stored and own == wanted:
             return slot
         key = "carried", slot, wanted
-        return self._once(key, methodcaller("astype", wanted), [slot], self.shapes[slot])
+        return self._add_once(key, methodcaller("astype", wanted), [slot], self.shapes[slot])
 
     def _constant(self, step: Step, out: TensorDescription) -> int:
-        """As the caller's arrays: the bytes of the file are its elements."""
+        """Add a constant, in its storage type: the file's bytes are its elements."""
         found = self._slot(out.shape)
         self.constants[found] = np.frombuffer(step.data, out.dtype.storage).reshape(out.shape)
         if out.dtype.storage != out.dtype.carrier:
             self.stored.add(found)
         return found
 
-    def _once(
+    def _add_once(
         self, key: Hashable, function: Function, slots: Sequence[int], shape: tuple[int, ...]
     ) -> int:
         """rule ONCE"""
@@ -234,18 +239,18 @@ class _Binding:
     def _add(self, function: Function, slots: Sequence[int], shape: tuple[int, ...]) -> int:
         slot = self._slot(shape)
         if all(each in self.constants for each in slots):
-            kept = self._kept(function, [self.constants[each] for each in slots])
+            kept = self._fold(function, [self.constants[each] for each in slots])
             if kept is not None:
                 self.constants[slot] = kept
                 return slot
         self.steps.append(Bound(function, tuple(slots), slot))
         return slot
 
-    def _kept(self, function: Function, arrays: Sequence[Array]) -> Array | None:
+    def _fold(self, function: Function, arrays: Sequence[Array]) -> Array | None:
         try:
             with np.errstate(all="ignore"):
                 value = read_only(np.asarray(function(*arrays)))
-        except (TTLError, RuleBroken, MemoryError):  # which a run reports
+        except (TTLError, RuleBroken, MemoryError):  # a run reports it
             return None
         self.kept_bytes += _memory(value).nbytes
         return value if self.kept_bytes <= MOST_KEPT_BYTES else None
@@ -262,7 +267,7 @@ def _hashable(attributes: Mapping[str, object]) -> Hashable:
     )
 
 
-def _in_use(binding: _Binding, outputs: tuple[tuple[int, np.dtype[Any]], ...]) -> Plan:
+def _drop_unused(binding: _Binding, outputs: tuple[tuple[int, np.dtype[np.generic]], ...]) -> Plan:
     """rule LIFE"""
     used = {slot for slot, _ in outputs} | {LAUNCH}
     steps: list[Bound] = []

@@ -1,8 +1,8 @@
-"""What is in a flatbuffer, as values that are checked: a program that can be run.
+"""A flatbuffer's contents as checked values: a program that can be run.
 
-Tensors are known by their ids. Every step uses tensors that exist at that point, gives what its
-operation gives for their shapes, and all tensors that exist at one time fit in a chip's memory.
-Malformed where that is not so.
+Tensors are known by their ids. Every step uses tensors that exist at that point, its result has the
+shape that its operation gives, and all tensors that exist at one time fit in a chip's memory.
+Raises Malformed otherwise.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any
 
 from ttgraph.graph_ops import GRAPH_OPS
 from ttl.diagnostics import TTLError
@@ -24,6 +23,7 @@ from ttl.ttnn.sharding import check_memory_config, padded_shape
 
 from .names import read_names
 from .reader import Malformed
+from .schema import Fields
 
 MAX_RANK = 12
 _ROWS = {op.table.name: op for op in GRAPH_OPS.values() if not op.table.kinds}
@@ -51,22 +51,22 @@ class TensorDescription:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A call of ttnn: `operation` is a name of the table of graph operations, or `constant`."""
+    """Call of ttnn: `operation` is a name of the table of graph operations, or `constant`."""
 
     operation: str
     inputs: tuple[int, ...]
     output: int
-    attributes: Mapping[str, Any] = field(default_factory=dict)
+    attributes: Fields = field(default_factory=dict)
     data: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
 class GenericStep:
-    """Kernels. `program` is a ProgramDescriptor as the schema has it."""
+    """Launch of kernels. `program` is a ProgramDescriptor of the schema."""
 
     tensors: tuple[int, ...]
     semaphores: tuple[int, ...]
-    program: Mapping[str, Any]
+    program: Fields
     debug: str
 
 
@@ -82,8 +82,8 @@ class FreeStep:
 
 @dataclass(frozen=True, slots=True)
 class ControlStep:
-    """Calls of other programs, by their numbers: of a loop the condition and the body, or one of
-    several branches, whose number is the first input.
+    """Calls other programs, by number: a loop's condition and body, or one of several branches,
+    whose number is the first input.
     """
 
     is_loop: bool
@@ -102,11 +102,11 @@ class Program:
     outputs: tuple[int, ...]
     steps: tuple[AnyStep, ...]
     tensors: dict[int, TensorDescription]
-    input_names: tuple[str, ...] = ()  # none, or one for each
+    input_names: tuple[str, ...] = ()  # empty, or one for each
     output_names: tuple[str, ...] = ()
 
     def named(self, names: tuple[str, ...], ids: tuple[int, ...]) -> list[str]:
-        """The names that a file has for these tensors, or their numbers as numpy.savez has them."""
+        """Return the file's names for these tensors, or numbered names like numpy.savez's."""
         counted = [f"arr_{position}" for position in range(len(ids))]
         if len(names) != len(ids) or len({*names} - {""}) != len(names):
             return counted
@@ -116,10 +116,8 @@ class Program:
         return [self.tensors[each] for each in ids]
 
 
-def read_program(
-    value: Mapping[str, Any], grid: Grid, memory_bytes: int, source: str = ""
-) -> Program:
-    """A Program of the schema, checked for a chip with these cores and this much memory."""
+def read_program(value: Fields, grid: Grid, memory_bytes: int, source: str = "") -> Program:
+    """Read and check a Program of the schema, for a chip with these cores and this much memory."""
     mesh = value["mesh_shape"] or {"y": 1, "x": 1}
     if (mesh["y"], mesh["x"]) != (1, 1):
         raise Malformed(
@@ -139,10 +137,10 @@ class _ProgramReader:
     def __init__(self, grid: Grid):
         self.grid = grid
         self.tensors: dict[int, TensorDescription] = {}
-        self.known: dict[int, Any] = {}  # the description as it was read, by id
+        self.known: dict[int, object] = {}  # the raw description, by id
 
-    def tensor(self, value: Mapping[str, Any] | None) -> int:
-        """The id of a TensorRef, whose description is the same wherever it stands."""
+    def tensor(self, value: Fields | None) -> int:
+        """Return a TensorRef's id; all references to it must have the same description."""
         if value is None or value["desc"] is None:
             raise Malformed("a tensor is missing, or its description")
         number: int = value["global_id"]
@@ -153,7 +151,7 @@ class _ProgramReader:
             raise Malformed(f"tensor {number} has two descriptions")
         return number
 
-    def step(self, operation: Mapping[str, Any], position: int) -> AnyStep:
+    def step(self, operation: Fields, position: int) -> AnyStep:
         try:
             if operation["type"] is None:
                 raise Malformed("it has no type")
@@ -162,7 +160,7 @@ class _ProgramReader:
         except (Malformed, ValueError) as error:
             raise Malformed(f"operation {position}: {error}") from None
 
-    def _step(self, table: str, fields: Mapping[str, Any], debug: str) -> AnyStep:
+    def _step(self, table: str, fields: Fields, debug: str) -> AnyStep:
         if table == "DeallocateOp":
             return FreeStep(self.tensor(fields["in"]))
         if table == "GenericOp":
@@ -198,7 +196,7 @@ class _ProgramReader:
             raise Malformed(f"a constant has {len(data)} bytes, not {wanted}")
         return Step("constant", (), output, data=data)
 
-    def _generic(self, fields: Mapping[str, Any], debug: str) -> GenericStep:
+    def _generic(self, fields: Fields, debug: str) -> GenericStep:
         program = fields["program"]
         if program is None or "ProgramDescriptor" not in program:
             raise Malformed("a generic operation without a program for one device")
@@ -210,7 +208,7 @@ class _ProgramReader:
         )
 
 
-def _semaphore(value: Mapping[str, Any] | None) -> int:
+def _semaphore(value: Fields | None) -> int:
     if value is None:
         raise Malformed("a semaphore is missing")
     number: int = value["global_id"]
@@ -220,7 +218,7 @@ def _semaphore(value: Mapping[str, Any] | None) -> int:
 # Tensors ------------------------------------------------------------------------------------------
 
 
-def _description(value: Mapping[str, Any], grid: Grid) -> TensorDescription:
+def _description(value: Fields, grid: Grid) -> TensorDescription:
     shape = tuple(value["shape"])
     if len(shape) > MAX_RANK or any(size < 0 for size in shape):
         raise Malformed(f"{shape} is no shape of a tensor")
@@ -245,8 +243,8 @@ def _layout(tile: Mapping[str, int] | None) -> Layout:
     raise Malformed(f"tiles of {sides[0]}x{sides[1]} are not known here")
 
 
-def _config(memory: Mapping[str, Any], shape: Shape, layout: Layout, grid: Grid) -> MemoryConfig:
-    """Any mistake in it is one of the file, whoever finds it."""
+def _config(memory: Fields, shape: Shape, layout: Layout, grid: Grid) -> MemoryConfig:
+    """Read a memory configuration; any error in it is reported as a malformed file."""
     given = memory["memory_config"]
     if given is None:
         return MemoryConfig()
@@ -263,17 +261,17 @@ def _config(memory: Mapping[str, Any], shape: Shape, layout: Layout, grid: Grid)
     return config
 
 
-def _shard_spec(value: Mapping[str, Any]) -> ShardSpec:
+def _shard_spec(value: Fields) -> ShardSpec:
     orientation = {"RowMajor": ShardOrientation.ROW_MAJOR, "ColMajor": ShardOrientation.COL_MAJOR}
     cores = CoreRangeSet([CoreRange(*corners) for corners in rectangles(value["core_range_set"])])
     return ShardSpec(cores, tuple(value["shape"]), orientation[value["orientation"]])
 
 
-MOST_CORES = 64  # of any chip along one side, and more rectangles than anybody needs
+MOST_CORES = 64  # along one side of any chip, and more rectangles than a program needs
 
 
-def rectangles(value: Mapping[str, Any] | None) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """The corners of a CoreRangeSet."""
+def rectangles(value: Fields | None) -> list[tuple[tuple[int, int], tuple[int, int]]]:
+    """Return the corners of a CoreRangeSet."""
     found = []
     given = value["core_ranges"] if value else ()
     if len(given) > MOST_CORES:
@@ -293,7 +291,7 @@ def rectangles(value: Mapping[str, Any] | None) -> list[tuple[tuple[int, int], t
 
 
 def check_calls(programs: Sequence[Program]) -> None:
-    """Programs that are called exist, after the caller, and take and give what the call has."""
+    """Check that called programs exist, come after the caller, and match the call's tensors."""
     for number, program in enumerate(programs):
         for step in program.steps:
             if isinstance(step, ControlStep):
@@ -349,11 +347,11 @@ def _check_lives(program: Program, memory_bytes: int) -> None:
 
 
 class TooLarge(Malformed):
-    """A program whose tensors do not fit in memory, at the same time; the file itself is right."""
+    """A program's tensors do not fit in memory at the same time; the file itself is valid."""
 
 
 class _Lives:
-    """The tensors and semaphores that exist at a point of the program."""
+    """Tensors and semaphores that exist at a point of the program."""
 
     def __init__(self, tensors: Mapping[int, TensorDescription]):
         self.tensors = tensors

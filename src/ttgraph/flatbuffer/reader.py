@@ -1,9 +1,9 @@
-"""The bytes of a flatbuffer as values of the schema. No byte is believed.
+"""Reads the bytes of a flatbuffer as values of the schema. Trusts no byte.
 
-Every access is checked against the length of the file. A table that several others refer to is read
-once, and all vectors and strings together are not longer than the file. Whoever uses the values
-meets such a table again and again: that is bounded as well, so that work and memory depend on the
-length of the file and not on the numbers in it. The schema has no cycles: what is nested ends.
+Checks every access against the length of the file. Reads a table that several others refer to
+once, and all vectors and strings together are not longer than the file. Users of the values see a
+shared table repeatedly: that is bounded, too, so work and memory depend on the length of the file,
+not on the numbers in it. The schema has no cycles, so nesting is finite.
 """
 
 from __future__ import annotations
@@ -11,17 +11,25 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from .schema import ENUMS, IDENTIFIER, SCALARS, STRUCTS, UNIONS, is_inline, slots, struct_layout
+from .schema import (
+    ENUMS,
+    IDENTIFIER,
+    SCALARS,
+    STRUCTS,
+    UNIONS,
+    Table,
+    is_inline,
+    slots,
+    struct_layout,
+)
 
 
 class Malformed(ValueError):
-    """The bytes are not what they should be; the text reports what is wrong."""
+    """The bytes are invalid; the text reports what is wrong."""
 
 
-def read_binary(
-    data: bytes, root: str = "TTNNBinary", identifier: bytes = IDENTIFIER
-) -> dict[str, Any]:
-    """The TTNNBinary in a file; Malformed if it is none."""
+def read_binary(data: bytes, root: str = "TTNNBinary", identifier: bytes = IDENTIFIER) -> Table:
+    """Read the TTNNBinary in a file; raise Malformed if there is none."""
     if len(data) < 8:
         raise Malformed(f"the file has only {len(data)} bytes")
     if data[4:8] != identifier:
@@ -30,16 +38,16 @@ def read_binary(
     return reader.table(root, reader.follow(0))
 
 
-# How much larger a file may be than its bytes when shared tables are counted wherever they stand;
-# real ones have tensors in common, and are some ten times as large.
+# How much larger than its bytes a file may be when each use of a shared table counts; real files
+# share tensors, and are about ten times as large.
 MOST_SHARED = 256
 
 
 class _Reader:
     def __init__(self, data: bytes):
         self.data = data
-        self.left = len(data)  # of what vectors and strings may hold
-        self.size = 0  # of all that was read, shared tables counted each time
+        self.left = len(data)  # bytes that vectors and strings may still hold
+        self.size = 0  # of everything read; shared tables count each time
         self.tables: dict[tuple[str, int], tuple[dict[str, object], int]] = {}  # and their sizes
 
     def number(self, type: str, position: int) -> Any:
@@ -49,10 +57,10 @@ class _Reader:
         return struct.unpack_from(f"<{form}", self.data, position)[0]
 
     def follow(self, position: int) -> int:
-        """Where the offset at a position leads to."""
+        """Return the position that the offset at `position` points to."""
         return position + int(self.number("uint", position))
 
-    def table(self, name: str, position: int) -> dict[str, Any]:
+    def table(self, name: str, position: int) -> Table:
         if (name, position) in self.tables:
             found, size = self.tables[name, position]
             self.size += size
@@ -65,7 +73,7 @@ class _Reader:
             raise Malformed("its tables refer to each other too often")
         return found
 
-    def _table(self, name: str, position: int) -> dict[str, Any]:
+    def _table(self, name: str, position: int) -> Table:
         vtable = position - int(self.number("int", position))
         length = int(self.number("ushort", vtable))
         if length < 4 or length % 2:
@@ -82,8 +90,10 @@ class _Reader:
             for field, type, default, slot in slots(name)
         }
 
-    def _field(self, type: str, place: int | None, next_place: int | None, default: object) -> Any:
-        """The value; None, "" or nothing where the file has none."""
+    def _field(
+        self, type: str, place: int | None, next_place: int | None, default: str | int
+    ) -> Any:
+        """Read a field; a missing one gives its default, None, "" or an empty list."""
         if type in UNIONS:
             return self._union(type, place, next_place)
         if type.startswith("[") and type[1:-1] in UNIONS:
@@ -107,7 +117,7 @@ class _Reader:
         return self.number(type, position)
 
     def _take(self, position: int, size: int) -> tuple[int, int]:
-        """The number of elements of a vector and where they begin."""
+        """Return the number of elements of a vector and their start."""
         count = int(self.number("uint", position))
         self.left -= count * size
         self.size += count * size
@@ -132,14 +142,14 @@ class _Reader:
             return [self._inline(element, place) for place in places]
         return [self.table(element, self.follow(place)) for place in places]
 
-    def _union(self, type: str, tag: int | None, value: int | None) -> dict[str, Any] | None:
+    def _union(self, type: str, tag: int | None, value: int | None) -> Table | None:
         number = 0 if tag is None else int(self.number("ubyte", tag))
         if number == 0 or value is None:
             return None
         member = _name(type, number)
         return {member: self.table(member, self.follow(value))}
 
-    def _unions(self, type: str, tags: int | None, values: int | None) -> list[dict[str, Any]]:
+    def _unions(self, type: str, tags: int | None, values: int | None) -> list[Table]:
         if tags is None or values is None:
             return []
         numbers = self._vector("ubyte", self.follow(tags))
@@ -153,7 +163,7 @@ class _Reader:
         ]
 
 
-def _missing(type: str, default: Any) -> Any:
+def _missing(type: str, default: str | int) -> object:
     if type in ENUMS:
         return default if isinstance(default, str) else _name(type, default)
     if type in SCALARS:
@@ -164,7 +174,7 @@ def _missing(type: str, default: Any) -> Any:
 
 
 def _name(kind: str, number: int) -> str:
-    """Of a value of an enum, or of a member of a union."""
+    """Name a value of an enum or a member of a union."""
     known = UNIONS[kind] if kind in UNIONS else ENUMS[kind][1]
     for name, value in known.items():
         if value == number:

@@ -1,6 +1,6 @@
 """Runs a loaded flatbuffer: calls of the embedded ttnn, and kernels on the executor.
 
-Nothing of the user's Python and nothing of torch is called while it runs.
+A run calls neither the user's Python nor torch.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from ttl.ttnn.faults import refused
 from ttl.ttnn.operations.run import unrestricted
 from ttl.ttnn.tensor import Tensor
 
-from .kernels import compiled_operations, target_of
+from .kernels import read_operations, target_of
 from .launching import Launching, launching
 from .plan import Plan, bind
 from .program import (
@@ -52,9 +52,9 @@ CHIP_BYTES = of_all_chips("dram_bytes", min)
 
 
 class Runtime:
-    """A loaded flatbuffer. Loading checks all of it: UsageError for what is not right.
+    """Loaded flatbuffer. Loading checks all of it and raises UsageError if something is wrong.
 
-    The C++ in it is compiled and run with the rights of the caller: load only what you would run.
+    Compiles its C++ and runs it with your permissions: only load files that you trust.
     """
 
     def __init__(
@@ -76,19 +76,19 @@ class Runtime:
         except Malformed as error:
             raise _wrong(f"{name} cannot be run: {error}") from None
         self._plans: dict[int, Plan] = {}  # bound at the first run
-        if self._kernels:  # which are compiled into the cache
+        if self._kernels:  # compiled into the cache
             from ttl.driver.cache import keep_bounded
 
             keep_bounded(config)
 
     def with_program(self, program: Program) -> Runtime:
-        """The same with another program, which has no kernels and calls no other."""
+        """Copy this runtime with another program, which has no kernels and calls no other."""
         made = copy.copy(self)
         made.programs, made._kernels, made._plans = [program], {}, {}
         return made
 
     def operations(self, program: int = 0) -> list[CompiledOperation]:
-        """The kernels of a program, in the order in which it calls them."""
+        """Return a program's kernels, in the order of its calls."""
         of_program = [each for (number, _), each in self._kernels.items() if number == program]
         return [operations[0] for operations in of_program]
 
@@ -101,11 +101,11 @@ class Runtime:
     def run(
         self, inputs: Sequence[object], *, program: int = 0, recorder: Recorder | None = None
     ) -> list[np.ndarray]:
-        """The outputs of a program, as fresh arrays, for inputs in its order.
+        """Run a program on inputs in its order and return its outputs as fresh arrays.
 
         Inputs are numpy arrays, or torch tensors on the CPU. Outputs have the element types of
-        the flatbuffer, bfloat16 as that of ml_dtypes; what was boolean is bfloat16, 0 or 1, and 64
-        bits have become 32. UsageError for inputs that do not fit; KernelFault from kernels.
+        the flatbuffer, bfloat16 from ml_dtypes; booleans are bfloat16, 0 or 1, and 64 bits have
+        become 32. Raises UsageError if inputs do not fit, KernelFault from kernels.
         """
         return self.run_with(launching(), inputs, program, recorder)
 
@@ -134,37 +134,37 @@ class Runtime:
         return bool(self._kernels)
 
     def record(self, program: int, position: int) -> Iterator[tuple[CompiledOperation, Recording]]:
-        """What the kernels of a step call with tensors of zeros, for estimates."""
+        """Record the calls of a step's kernels on tensors of zeros, for estimates."""
         from ttl.host import record
 
         step, device = self.programs[program].steps[position], Device(0, self._target)
         assert isinstance(step, GenericStep)
         tensors = [
-            _filled(np.zeros(each.shape, each.dtype.carrier), each, device)
+            _make_tensor(np.zeros(each.shape, each.dtype.carrier), each, device)
             for each in self.programs[program].described(step.tensors)
         ]
         for operation in self._kernels[program, position]:
-            own: list[Any] = [tensor.storage for tensor in tensors[: len(operation.operands)]]
+            own = [tensor.storage for tensor in tensors[: len(operation.operands)]]
             yield operation, record(operation, own, cache_dir=self._cache_dir)
 
     def _plan(self, program: int) -> Plan:
         if program not in self._plans:
-            self._plans[program] = self._bound(program)
+            self._plans[program] = self._bind(program)
         return self._plans[program]
 
-    def _bound(self, program: int) -> Plan:
+    def _bind(self, program: int) -> Plan:
         chosen, device = self.programs[program], Device(0, self._target)
         for each in chosen.tensors.values():
             check_l1(Tensor.described(each, device), device)
         return bind(
             chosen,
-            partial(_of_tensors, device),
-            partial(self._of_kernels, program),
-            partial(self._of_control, program),
+            partial(_make_tensor_function, device),
+            partial(self._make_kernels, program),
+            partial(self._make_control, program),
         )
 
-    def _of_control(self, program: int, step: ControlStep) -> Callable[..., Any]:
-        """A loop or a branch: the plans of other programs, whose numbers are in storage types."""
+    def _make_control(self, program: int, step: ControlStep) -> Callable[..., list[Array]]:
+        """Make the function of a loop or a branch, which runs the plans of other programs."""
         given = self.programs[program].described(step.inputs)
         wanted = self.programs[program].described(step.outputs)
 
@@ -190,7 +190,9 @@ class Runtime:
             values = [*body.run(values, launch), *values[count:]]
         return values[:count]
 
-    def _of_kernels(self, program: int, position: int, step: GenericStep) -> Callable[..., Any]:
+    def _make_kernels(
+        self, program: int, position: int, step: GenericStep
+    ) -> Callable[..., list[Array]]:
         operations = self._kernels[program, position]
         described = self.programs[program].described(step.tensors)
         device = Device(0, self._target)
@@ -199,7 +201,7 @@ class Runtime:
             made: dict[int, Tensor] = {}  # one that is given twice is one tensor
             for number, array, each in zip(step.tensors, arrays, described, strict=True):
                 if number not in made:
-                    made[number] = _filled(array, each, device)
+                    made[number] = _make_tensor(array, each, device)
             tensors = [made[number] for number in step.tensors]
             for operation in operations:
                 launch(operation, tensors[: len(operation.operands)])  # scratch is the executor's
@@ -235,7 +237,7 @@ def _load(binary: bytes, memory_bytes: int) -> tuple[list[Program], Kernels, Tar
     programs = [read_program(each, cores, memory_bytes, source) for each in value["programs"]]
     check_calls(programs)
     kernels = {
-        (number, position): compiled_operations(step, program.described(step.tensors), target)
+        (number, position): read_operations(step, program.described(step.tensors), target)
         for number, program in enumerate(programs)
         for position, step in enumerate(program.steps)
         if isinstance(step, GenericStep)
@@ -281,7 +283,7 @@ def _inputs(program: Program, given: Sequence[Any]) -> list[Array]:
             raise _wrong_input(f"{name} has shape {tuple(value.shape)}, not {described.shape}")
         is_as_stored = type(value) is np.ndarray and value.dtype == described.dtype.storage
         if not is_as_stored or described.dtype.is_block_float:
-            value = _converted(value, described, _name(program, position))
+            value = _convert(value, described, _name(program, position))
         arrays.append(value)
     return arrays
 
@@ -291,27 +293,27 @@ def _name(program: Program, position: int) -> str:
     return f"input {f'`{own}`' if own else position} of `{program.name}`"
 
 
-def _converted(value: Any, described: TensorDescription, name: str) -> Array:
-    """The elements that a tensor made of the value has."""
+def _convert(value: object, described: TensorDescription, name: str) -> Array:
+    """Return the elements of a tensor made from the value."""
     is_torch = type(value).__module__.partition(".")[0] == "torch"
     make = ttnn.from_torch if is_torch else ttnn.from_numpy
     if not described.dtype.is_float:
         _check_range(value, described, name)
         if type(value) is np.ndarray and value.dtype.kind in "iu":
             return value.astype(described.dtype.storage)
-    # The layout does not show in the elements, and rows need no padding.
+    # The elements do not depend on the layout, and rows need no padding.
     layout = TILE_LAYOUT if described.dtype.is_block_float else ROW_MAJOR_LAYOUT
     tensor: Tensor = make(value, dtype=described.dtype, layout=layout)
     return tensor.storage.logical
 
 
-def _check_range(value: Any, described: TensorDescription, name: str) -> None:
-    """64 bits became 32 when the graph was lowered: what does not fit must not wrap around, and
-    what is no whole number must not become one.
+def _check_range(value: object, described: TensorDescription, name: str) -> None:
+    """Check that values fit: lowering made 64 bits 32, so large numbers must not wrap around, and
+    fractions must not become whole numbers.
     """
     values = np.asarray(value)
     limits = np.iinfo(described.dtype.spelling)
-    if values.dtype.kind not in "biuf":  # no numbers, which is reported where they are taken over
+    if values.dtype.kind not in "biuf":  # not numbers: the conversion reports it
         return
     if values.dtype.kind == "f" and not np.array_equal(values, np.trunc(values)):
         raise _wrong_input(f"{name} has numbers that are not whole, and {described.dtype} is")
@@ -326,7 +328,7 @@ def _wrong_input(message: str) -> UsageError:
 # Calls --------------------------------------------------------------------------------------------
 
 
-def _filled(array: Array, described: TensorDescription, device: Device) -> Tensor:
+def _make_tensor(array: Array, described: TensorDescription, device: Device) -> Tensor:
     tensor = new_tensor(
         described.shape, described.dtype, described.layout, device, described.memory_config
     )
@@ -339,14 +341,14 @@ def _elements(tensor: Tensor) -> Array:
     return tensor.storage.logical.astype(tensor.dtype.carrier, copy=False)
 
 
-def _of_tensors(
+def _make_tensor_function(
     device: Device, step: Step, given: Sequence[TensorDescription], out: TensorDescription
 ) -> Callable[..., Array]:
     function = partial(unrestricted(getattr(ttnn, step.operation)), dtype=out.dtype)
 
     def call(*arrays: Array) -> Array:
         pairs = zip(arrays, given, strict=True)
-        result = function(*(_filled(array, each, device) for array, each in pairs))
+        result = function(*(_make_tensor(array, each, device) for array, each in pairs))
         return _elements(result if result.dtype is out.dtype else ttnn.typecast(result, out.dtype))
 
     return call

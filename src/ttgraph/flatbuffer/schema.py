@@ -1,27 +1,31 @@
 """The flatbuffer's schema, read by the writer, the reader and docs/reference/flatbuffer.md.
 
-It is written in the language of flatc. The slot of a field is its position, and a union takes two:
-its tag, then its value. Values are dicts by field name, a member of a union is a dict with one key,
-an element of an enum is its name. The graph operations have their tables and numbers from
-semantics/graph_ops.py.
+It is in flatc's language. A field's slot is its position, and a union takes two: its tag, then its
+value. Values are dicts by field name, a member of a union is a dict with one key, an element of an
+enum is its name. Tables and numbers of graph operations come from graph_ops.py.
 
-TTNN tables and tags of tt-mlir are kept where public notes give them: UPSTREAM says which. The rest
-is ours, with tags from OWN_TAGS on, which tt-mlir does not use.
+TTNN tables and tags match tt-mlir where public notes give them: UPSTREAM lists them. The rest is
+ours, with tags from OWN_TAGS on, which tt-mlir does not use.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from functools import cache
+from typing import Any, TypeAlias
 
 from ttgraph.graph_ops import GRAPH_OPS, GraphOp
 
 from .metal_schema import METAL_SCHEMA
 
+Table: TypeAlias = dict[str, Any]  # the values of a table by field name
+Fields: TypeAlias = Mapping[str, Any]  # a table that is only read
+
 IDENTIFIER = b"TTNN"
-SCHEMA_REVISION = "tt-mlir 19c86fca4"  # the tags of unions move between its commits
+SCHEMA_REVISION = "tt-mlir 19c86fca4"  # the tags of unions change between its commits
 OWN_TAGS = 200
-VERSION = {"major": 0, "minor": 1, "patch": 0}  # of the program as a whole: ours
+VERSION = {"major": 0, "minor": 1, "patch": 0}  # of the whole program: ours
 
 SCALARS: dict[str, tuple[str, int]] = {  # the name in struct, and the size
     "bool": ("?", 1), "ubyte": ("B", 1), "ushort": ("H", 2), "uint": ("I", 4), "ulong": ("Q", 8),
@@ -156,8 +160,8 @@ Field = tuple[str, str] | tuple[str, str, str]
 _ATTRIBUTE_TYPES = {"int": "int", "ints": "[int]", "bool": "bool", "float": "double"}
 
 
-def _declared(keyword: str) -> list[tuple[str, str, list[str]]]:
-    """(name, width, members) of everything that the texts declare with a keyword."""
+def _find_declarations(keyword: str) -> list[tuple[str, str, list[str]]]:
+    """Return (name, width, members) of everything that the texts declare with a keyword."""
     text = SCHEMA + METAL_SCHEMA
     found = re.findall(rf"^{keyword} (\w+)(?:: (\w+))? {{([^}}]*)}}", text, re.MULTILINE)
     split = re.compile("[;,]")
@@ -185,25 +189,26 @@ def _operation_fields(op: GraphOp) -> tuple[Field, ...]:
 
 _KINDS = sorted({op.table.kinds for op in GRAPH_OPS.values()} - {""})
 ENUMS: dict[str, tuple[str, dict[str, int]]] = {
-    **{name: (width, _numbers(members)) for name, width, members in _declared("enum")},
+    **{name: (width, _numbers(members)) for name, width, members in _find_declarations("enum")},
     **{
         kind: ("uint", {op.name: op.wire for op in GRAPH_OPS.values() if op.table.kinds == kind})
         for kind in _KINDS
     },
 }
 STRUCTS: dict[str, tuple[tuple[str, str], ...]] = {
-    name: tuple(_field(each)[:2] for each in members) for name, _, members in _declared("struct")
+    name: tuple(_field(each)[:2] for each in members)
+    for name, _, members in _find_declarations("struct")
 }
 UNIONS: dict[str, dict[str, int]] = {
-    name: _numbers(members) for name, _, members in _declared("union")
+    name: _numbers(members) for name, _, members in _find_declarations("union")
 }
 UNIONS["OpType"] |= {op.table.name: op.table.tag for op in GRAPH_OPS.values()}
 TABLES: dict[str, tuple[Field, ...]] = {
-    **{name: tuple(map(_field, members)) for name, _, members in _declared("table")},
+    **{name: tuple(map(_field, members)) for name, _, members in _find_declarations("table")},
     **{op.table.name: _operation_fields(op) for op in GRAPH_OPS.values()},
 }
 
-# Tables whose fields stand in the order of tt-mlir's, as far as it is known.
+# Tables whose fields are in tt-mlir's order, as far as it is known.
 UPSTREAM = (
     "TTNNBinary", "Program", "Operation", "TensorRef", "TensorDesc", "LayoutDesc", "MemoryDesc",
     "MemoryConfig", "GenericOp", "ProgramDescriptor", "KernelDescriptor", "KernelArgs", "CoreArgs",
@@ -213,7 +218,7 @@ UPSTREAM = (
 
 @cache  # bounded by the tables above, as that of slots()
 def struct_layout(name: str) -> tuple[tuple[tuple[str, str, int], ...], int, int]:
-    """The fields with their offsets, the size and the alignment of a scalar, enum or struct."""
+    """Return the fields with offsets, the size and the alignment of a scalar, enum or struct."""
     if name in SCALARS:
         size = SCALARS[name][1]
         return (), size, size
@@ -229,13 +234,13 @@ def struct_layout(name: str) -> tuple[tuple[tuple[str, str, int], ...], int, int
 
 
 def is_inline(type: str) -> bool:
-    """Does a value of the type stand in the table itself, not at an offset?"""
+    """Is a value of the type stored in the table itself, not at an offset?"""
     return type in SCALARS or type in ENUMS or type in STRUCTS
 
 
 @cache
 def slots(table: str) -> tuple[tuple[str, str, str | int, int], ...]:
-    """(name, type, default, slot) of each field."""
+    """Return (name, type, default, slot) of each field."""
     found, slot = [], 0
     for field in TABLES[table]:
         name, type, default = (*field, 0)[:3]

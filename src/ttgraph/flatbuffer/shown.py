@@ -1,14 +1,13 @@
-"""The calls of ttnn in a program as plain values, for a page."""
+"""A program's calls of ttnn as plain values, for a page."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from .program import AnyStep, ControlStep, FreeStep, GenericStep, Program, SemaphoreStep, Step
+from .schema import Table
 
 
-def graph_values(program: Program) -> dict[str, Any]:
-    """Calls in their order, and the tensors that they use by their ids."""
+def graph_values(program: Program) -> Table:
+    """Return the calls in order, and the tensors that they use, by id."""
     calls = [_call(each) for each in program.steps if not isinstance(each, FreeStep)]
     tensors = {
         number: {"shape": each.shape, "dtype": each.dtype.spelling}
@@ -16,21 +15,23 @@ def graph_values(program: Program) -> dict[str, Any]:
     }
     return {
         "name": program.name,
-        "inputs": _named(program, program.input_names, program.inputs),
-        "outputs": _named(program, program.output_names, program.outputs),
+        "inputs": _name_tensors(program, program.input_names, program.inputs),
+        "outputs": _name_tensors(program, program.output_names, program.outputs),
         "calls": calls,
         "tensors": tensors,
     }
 
 
-def _named(program: Program, names: tuple[str, ...], ids: tuple[int, ...]) -> list[tuple[int, str]]:
+def _name_tensors(
+    program: Program, names: tuple[str, ...], ids: tuple[int, ...]
+) -> list[tuple[int, str]]:
     return list(zip(ids, program.named(names, ids), strict=True))
 
 
-def _call(step: AnyStep) -> dict[str, Any]:
+def _call(step: AnyStep) -> Table:
     if isinstance(step, Step):
         return {"name": step.operation, "uses": step.inputs, "gives": [step.output]}
-    if isinstance(step, GenericStep):  # which tensors it writes stands in its kernels alone
+    if isinstance(step, GenericStep):  # only its kernels know which tensors it writes
         return {"name": "generic", "uses": step.tensors[:-1], "gives": step.tensors[-1:]}
     if isinstance(step, ControlStep):
         name = "loop" if step.is_loop else "branch"

@@ -1,6 +1,6 @@
-"""A program whose whole numbers had 64 bits before it was lowered, computed with them on the host.
+"""Widens a program's integers to the 64 bits that they had before lowering, to run on the host.
 
-The chip has 32, and so has the file. Here every result is what the model's own type gives.
+The chip and the file have 32 bits. A widened program gives the results of the model's own types.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from ttl.semantics.dtypes import DType, int32
 from .program import AnyStep, FreeStep, Program, Step
 
 _INT64 = DType("int64", int32.data_format, int32.mlir, np.dtype(np.int64), np.dtype(np.int64))
-_OF_32_BITS = ("bitcast", "random_bits", "logical_right_shift")  # they see how many bits there are
+_OF_32_BITS = ("bitcast", "random_bits", "logical_right_shift")  # need 32 bits
 
 
-def with_64_bits(program: Program) -> Program | None:
-    """None where something counts on 32 bits: kernels, other programs, bits of floats."""
+def widen_program(program: Program) -> Program | None:
+    """Widen a program; None if a step needs 32 bits: kernels, other programs, bits of floats."""
     if not all(_has_any_width(each) for each in program.steps):
         return None
     narrow = {number for number, each in program.tensors.items() if each.dtype is int32}
@@ -26,7 +26,7 @@ def with_64_bits(program: Program) -> Program | None:
         number: replace(each, dtype=_INT64) if number in narrow else each
         for number, each in program.tensors.items()
     }
-    steps = tuple(_widened(each, narrow) for each in program.steps)
+    steps = tuple(_widen_step(each, narrow) for each in program.steps)
     return replace(program, tensors=tensors, steps=steps)
 
 
@@ -36,8 +36,8 @@ def _has_any_width(step: object) -> bool:
     return isinstance(step, FreeStep)
 
 
-def _widened(step: AnyStep, narrow: set[int]) -> AnyStep:
-    """Constants have 64 bits, too."""
+def _widen_step(step: AnyStep, narrow: set[int]) -> AnyStep:
+    """Widen a step; constants get 64 bits, too."""
     if not isinstance(step, Step) or not step.data or step.output not in narrow:
         return step
     return replace(step, data=np.frombuffer(step.data, np.int32).astype(np.int64).tobytes())

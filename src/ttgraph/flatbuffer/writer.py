@@ -1,24 +1,22 @@
-"""Values of the schema as the bytes of a flatbuffer."""
+"""Writes values of the schema as the bytes of a flatbuffer."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import copysign
 from typing import Any
 
 import flatbuffers
 
-from .schema import ENUMS, IDENTIFIER, STRUCTS, UNIONS, is_inline, slots, struct_layout
+from .schema import ENUMS, IDENTIFIER, STRUCTS, UNIONS, Table, is_inline, slots, struct_layout
 
 
 class Unwritable(ValueError):
     """A value does not fit the schema; the text reports which."""
 
 
-def write_binary(
-    value: dict[str, Any], root: str = "TTNNBinary", identifier: bytes = IDENTIFIER
-) -> bytes:
-    """The file of a TTNNBinary. Equal values give equal bytes. Unwritable if it is none."""
+def write_binary(value: Table, root: str = "TTNNBinary", identifier: bytes = IDENTIFIER) -> bytes:
+    """Return the bytes of a TTNNBinary. Equal values give equal bytes. Raises Unwritable."""
     writer = _Writer()
     place = writer.table(root, value)
     writer.builder.Finish(place, file_identifier=identifier)
@@ -26,12 +24,12 @@ def write_binary(
 
 
 class _Writer:
-    """Children are written before the table that refers to them, as flatbuffers are built."""
+    """Writes children before the table that refers to them, as flatbuffers require."""
 
     def __init__(self) -> None:
         self.builder = flatbuffers.Builder(4096)
-        self.references: dict[int, int] = {}  # where each tensor's reference stands, by its id
-        # Where a description stands that several tensors have, the same object for all of them.
+        self.references: dict[int, int] = {}  # the offset of each tensor's reference, by id
+        # Offsets of descriptions that several tensors share as one object.
         self.descriptions: dict[int, int] = {}
         self.prepends: dict[str, Callable[[object], None]] = {
             "bool": self.builder.PrependBool,
@@ -44,7 +42,7 @@ class _Writer:
             "double": self.builder.PrependFloat64,
         }
 
-    def table(self, name: str, value: dict[str, Any]) -> int:
+    def table(self, name: str, value: object) -> int:
         if not isinstance(value, dict):
             raise Unwritable(f"{value!r} is no {name}")
         if name == "TensorRef" and value["global_id"] in self.references:
@@ -71,7 +69,7 @@ class _Writer:
         return offset
 
     def _slot(
-        self, type: str, slot: int, value: Any, default: object, offsets: tuple[int, ...]
+        self, type: str, slot: int, value: Any, default: str | int, offsets: tuple[int, ...]
     ) -> None:
         builder = self.builder
         if type in UNIONS:
@@ -91,8 +89,8 @@ class _Writer:
                 self._prepend(type, number)
                 builder.Slot(slot)
 
-    def _elsewhere(self, type: str, value: Any) -> tuple[int, ...]:
-        """The offsets of what stands elsewhere: two for a vector of unions."""
+    def _elsewhere(self, type: str, value: object) -> tuple[int, ...]:
+        """Write a value that is not inline and return its offsets: two for a vector of unions."""
         if type == "string":
             if not isinstance(value, str):
                 raise Unwritable(f"{value!r} is no text")
@@ -114,7 +112,7 @@ class _Writer:
             return (self._vector(element, value),)
         return (self._offsets([self._elsewhere(element, item)[0] for item in value]),)
 
-    def _vector(self, element: str, values: Any) -> int:
+    def _vector(self, element: str, values: Sequence[Any]) -> int:
         _, size, alignment = struct_layout(element)
         self.builder.StartVector(size, len(values), alignment)
         for value in reversed(values):
@@ -132,8 +130,8 @@ class _Writer:
         vector: int = self.builder.EndVector()
         return vector
 
-    def _struct(self, name: str, value: dict[str, Any]) -> None:
-        """Its fields, last first, with the room between them."""
+    def _struct(self, name: str, value: Table) -> None:
+        """Write a struct's fields, last first, with the padding between them."""
         fields, size, alignment = struct_layout(name)
         if not isinstance(value, dict) or value.keys() != {field for field, _, _ in fields}:
             raise Unwritable(f"{value!r} is no {name}")
@@ -148,14 +146,14 @@ class _Writer:
                 self._prepend(type, value[field])
             end = position
 
-    def _number(self, type: str, value: Any) -> Any:
+    def _number(self, type: str, value: object) -> object:
         if type not in ENUMS or not isinstance(value, str):
             return value
         if value not in ENUMS[type][1]:
             raise Unwritable(f"there is no {type} `{value}`")
         return ENUMS[type][1][value]
 
-    def _prepend(self, type: str, number: Any) -> None:
+    def _prepend(self, type: str, number: object) -> None:
         base = ENUMS[type][0] if type in ENUMS else type
         try:
             self.prepends[base](number)
@@ -163,8 +161,8 @@ class _Writer:
             raise Unwritable(f"{number!r} is no {base}: {error}") from None
 
 
-def _member(union: str, value: Any) -> tuple[str, dict[str, Any]]:
-    """The only key of the value, and what it stands for."""
+def _member(union: str, value: object) -> tuple[str, Table]:
+    """Return the only key of the value, and the value under it."""
     if not isinstance(value, dict) or len(value) != 1 or next(iter(value)) not in UNIONS[union]:
         raise Unwritable(f"{value!r} is no member of {union}")
     return next(iter(value.items()))

@@ -1,6 +1,6 @@
-"""Part of ttir-to-ttir-decomposition: caches of keys and values, slices at places that are values.
+"""Part of ttir-to-ttir-decomposition: key and value caches, slices at computed positions.
 
-The dimensions of a cache are batch (or blocks), heads, places and the size of a head.
+The dimensions of a cache are batch (or blocks), heads, positions and the size of a head.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from .graph_maker import Graph, Term, tensor_like
 
 
 def _update(graph: Graph, call: Call) -> SSAValue:
-    """One place of some batches: input is (1, heads, batches, size)."""
+    """Write one position of some batches: input is (1, heads, batches, size)."""
     cache, given, place = call.first, call.given(1), call.given(2)
     rows = graph.permute(given, (2, 1, 0, 3))
     start = call.values["batch_offset"]
@@ -27,7 +27,7 @@ def _update(graph: Graph, call: Call) -> SSAValue:
 
 
 def _put(graph: Graph, value: SSAValue, dim: int, index: SSAValue, source: SSAValue) -> SSAValue:
-    """A source at the places that an index has, which is expanded to it."""
+    """Scatter a source at an index, which is expanded to the source's shape."""
     index = graph.expand(index, shape_of(source))
     source = graph.cast(source, element_of(value))
     replace, type = REDUCES.index("replace"), tensor_like(value, shape_of(value))
@@ -41,7 +41,7 @@ def _with_batches(graph: Graph, cache: SSAValue, start: int, part: SSAValue) -> 
 
 
 def _fill(graph: Graph, call: Call) -> SSAValue:
-    """The first places of some batches."""
+    """Write the first positions of some batches."""
     cache, given, start = call.first, call.given(1), call.values["batch_offset"]
     given = graph.cast(given, element_of(cache))
     batches, places = shape_of(given)[0], shape_of(given)[2]
@@ -51,11 +51,11 @@ def _fill(graph: Graph, call: Call) -> SSAValue:
     return _with_batches(graph, cache, start, whole)
 
 
-# In blocks, which a table has for each user -------------------------------------------------------
+# Paged caches: a table has the blocks of each user ------------------------------------------------
 
 
 def _update_paged(graph: Graph, call: Call) -> SSAValue:
-    """One place of each user: input is (1, users, heads, size)."""
+    """Write one position of each user: input is (1, users, heads, size)."""
     cache, given, place, table = call.inputs
     assert cache is not None and given is not None and place is not None
     if call.values["share_cache"]:
@@ -64,7 +64,7 @@ def _update_paged(graph: Graph, call: Call) -> SSAValue:
     users = shape_of(given)[1]
     place = graph.reshape(graph.cast(place, i32), (users, 1))
     if table is None:
-        blocks = graph.reshape(graph.counted(users), (users, 1))
+        blocks = graph.reshape(graph.iota(users), (users, 1))
     else:
         number = _quotient(graph, place, size)
         table, type = graph.cast(table, i32), tensor_like(place, (users, 1))
@@ -75,19 +75,19 @@ def _update_paged(graph: Graph, call: Call) -> SSAValue:
 
 
 def _quotient(graph: Graph, value: SSAValue, by: int) -> SSAValue:
-    """Of whole numbers, away from the edges where rounding decides."""
+    """Divide integers; adds 0.5 so that rounding cannot change the quotient."""
     middle = Term(graph, graph.cast(value, f32)) + 0.5
     return graph.cast((middle * (1 / by)).floor().value, i32)
 
 
 def _fill_paged(graph: Graph, call: Call) -> SSAValue:
-    """The first places of one user: input is (1, heads, places, size)."""
+    """Write the first positions of one user: input is (1, heads, positions, size)."""
     cache, given, table, user = call.inputs
     assert cache is not None and given is not None and table is not None
     size, places = shape_of(cache)[2], shape_of(given)[2]
     number = graph.number_i32(0) if user is None else graph.cast(user, i32)
     row = graph.take(graph.cast(table, i32), 0, graph.reshape(number, (1,)))
-    counted = graph.counted(places)
+    counted = graph.iota(places)
     block = _quotient(graph, counted, size)
     inside = graph.binary("subtract", counted, graph.binary("multiply", block, size))
     blocks = graph.take(row, 1, block)
@@ -99,10 +99,10 @@ def _fill_paged(graph: Graph, call: Call) -> SSAValue:
 def _put_rows(
     graph: Graph, cache: SSAValue, blocks: SSAValue, places: SSAValue, rows: SSAValue
 ) -> SSAValue:
-    """Rows (count, heads, size) at blocks (count, 1) and places (count, 1) in them."""
+    """Write rows (count, heads, size) at blocks (count, 1) and positions (count, 1) in them."""
     count, heads, size = shape_of(rows)
     _, _, length, _ = shape_of(cache)
-    head = graph.reshape(graph.counted(heads), (1, heads))
+    head = graph.reshape(graph.iota(heads), (1, heads))
     number = graph.binary("add", graph.binary("multiply", blocks, heads), head)
     number = graph.binary("add", graph.binary("multiply", number, length), places)
     flat = graph.reshape(cache, (shape_of(cache)[0] * heads * length, size))
@@ -115,14 +115,14 @@ def _put_rows(
 
 
 def _slice(graph: Graph, call: Call) -> SSAValue:
-    """The result has the sizes: where it has all of a dimension, nothing is chosen."""
+    """Slice at computed positions, with the result's sizes; skip dimensions that stay whole."""
     value, begins = call.first, graph.cast(call.given(1), i32)
     steps = call.values["step"] or [1] * call.rank
     for dim, (size, step) in enumerate(zip(call.shape, steps, strict=True)):
         if size == shape_of(value)[dim] and step == 1:
             continue
         begin = graph.reshape(graph.slice_along(begins, 0, dim, dim + 1), (1,))
-        numbers = graph.binary("multiply", graph.counted(size), step)
+        numbers = graph.binary("multiply", graph.iota(size), step)
         value = graph.take(value, dim, graph.binary("add", numbers, begin))
     return value
 

@@ -1,4 +1,4 @@
-"""Part of ttir-to-ttir-decomposition: an operation in tt-mlir's form, as its rules see it."""
+"""Part of ttir-to-ttir-decomposition: an operation in tt-mlir's form, the input of its rules."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from ttgraph.dialects.quantized import stored
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`inputs` are in the order of the form, and None where one is missing.
+    """Operation to decompose: `inputs` are in the form's order, None if one is missing.
 
-    ValueError from rules that cannot be followed: it says what is missing.
+    Rules raise ValueError with the missing part if they cannot be applied.
     """
 
     op: Operation
     inputs: tuple[SSAValue | None, ...]
     values: dict[str, Any]
-    types: tuple[Attribute, ...] = ()  # of the operands, before others were decomposed
-    in_tiles: bool = False  # of operations that tiles have: no whole softmax, no whole norm
+    types: tuple[Attribute, ...] = ()  # of the operands, before other operations were decomposed
+    in_tiles: bool = False  # into tile operations: no softmax or norm as a whole
 
     @property
     def name(self) -> str:
@@ -56,11 +56,11 @@ class Call:
         return len(shape_of(self.first))
 
     def dim(self, name: str) -> int:
-        """Counted from the first dimension."""
+        """Return a dimension, counted from the first."""
         return in_range(self.values[name], self.rank)
 
     def dims(self, name: str) -> tuple[int, ...]:
-        """Likewise, of a list; all if it is missing."""
+        """Return a list of dimensions, counted from the first; all if it is missing."""
         given = self.values[name]
         if given is None:
             return tuple(range(self.rank))
@@ -74,7 +74,7 @@ def in_range(dim: int, rank: int) -> int:
 
 
 def result_type(type: Attribute) -> Tensor:
-    """Layouts are given again by ttnn-layout."""
+    """Return a result's type without its layout: ttnn-layout assigns one again."""
     if not isinstance(type, TensorType):
         raise ValueError(f"{type} is no tensor")
     found = stored(type)
@@ -82,25 +82,25 @@ def result_type(type: Attribute) -> Tensor:
     return TensorType(found.element_type, found.get_shape())
 
 
-def two(name: str, given: Sequence[int]) -> tuple[int, int]:
-    """Of height and width, or of both ends of a length; one number is for both."""
+def to_pair(name: str, given: Sequence[int]) -> tuple[int, int]:
+    """Return a pair, of height and width or of both ends; one number is for both."""
     if len(given) not in (1, 2):
         raise ValueError(f"`{name}` has {len(given)} numbers")
     return given[0], given[-1]
 
 
-def several(name: str, given: Sequence[int], count: int) -> tuple[int, ...]:
-    """One number is for all."""
+def to_count(name: str, given: Sequence[int], count: int) -> tuple[int, ...]:
+    """Return `count` numbers; one number is for all."""
     if len(given) not in (1, count):
         raise ValueError(f"`{name}` has {len(given)} numbers")
     return tuple(given) * (count if len(given) == 1 else 1)
 
 
-def edges(given: Sequence[int]) -> tuple[int, int, int, int]:
-    """top, bottom, left, right; given are one for all, height and width, or top, left, bottom,
-    right."""
+def to_edges(given: Sequence[int]) -> tuple[int, int, int, int]:
+    """Return top, bottom, left, right, from one number for all, height and width, or top, left,
+    bottom, right."""
     if len(given) == 4:
         top, left, bottom, right = given
         return top, bottom, left, right
-    height, width = two("padding", given)
+    height, width = to_pair("padding", given)
     return height, height, width, width

@@ -1,4 +1,4 @@
-"""Part of ttir-to-ttir-decomposition: element by element, and reductions."""
+"""Part of ttir-to-ttir-decomposition: elementwise operations and reductions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _NAMES = {
 
 
 def same(graph: Graph, call: Call) -> SSAValue:
-    """What the table has under the same name."""
+    """Keep an operation that the table has under the same name."""
     name = call.name
     row = _NAMES.get(name) or _BY_TTIR[name]
     if name in TRUTHS:
@@ -36,12 +36,12 @@ def same(graph: Graph, call: Call) -> SSAValue:
     return graph.add(row, call.all, call.result)
 
 
-def _truncated(x: Term) -> Term:
+def _truncate(x: Term) -> Term:
     return x.sign() * x.abs().floor()
 
 
 def _mish(x: Term) -> Term:
-    """log(1 + exp(x)) as what does not overflow."""
+    """Compute x * tanh(log(1 + exp(x))) without overflow."""
     small = x.abs().neg().exp()
     return x * (x.with_("maximum", 0.0) + small.log1p()).tanh()
 
@@ -56,7 +56,7 @@ def _selu(x: Term, alpha: float, scale: float) -> Term:
 
 
 def is_tanh(call: Call) -> bool:
-    """Of the two ways to calculate gelu."""
+    """Is gelu's approximation by tanh wanted?"""
     given: str | None = call.values["approximate"]
     if given not in (None, "none", "tanh"):
         raise ValueError(f"`approximate = {given}`")
@@ -64,7 +64,7 @@ def is_tanh(call: Call) -> bool:
 
 
 def _formula(rule: Callable[..., Term], *names: str) -> Rule:
-    """Of the first operand, and of attributes."""
+    """Make a rule from a formula of the first operand and of attributes."""
     return lambda graph, call: (
         rule(Term(graph, call.first), *(call.values[name] for name in names)).value
     )
@@ -82,14 +82,14 @@ def _reciprocal(graph: Graph, call: Call) -> SSAValue:
 RULES: dict[str, Rule] = {
     "cbrt": _formula(cube_root),
     "exp2": _formula(lambda x: (x * log(2)).exp()),
-    "trunc": _formula(_truncated),
-    "frac": _formula(lambda x: x - _truncated(x)),
-    "hardsigmoid": _formula(lambda x: (x * (1 / 6) + 0.5).clamped(0.0, 1.0)),
+    "trunc": _formula(_truncate),
+    "frac": _formula(lambda x: x - _truncate(x)),
+    "hardsigmoid": _formula(lambda x: (x * (1 / 6) + 0.5).clamp(0.0, 1.0)),
     "isfinite": _formula(is_finite),
     "mish": _formula(_mish),
     "reciprocal": _reciprocal,
     "relu": _formula(lambda x: x.with_("maximum", 0.0)),
-    "relu6": _formula(lambda x: x.clamped(0.0, 6.0)),
+    "relu6": _formula(lambda x: x.clamp(0.0, 6.0)),
     "signbit": _formula(lambda x: x < 0.0),
     "square": _formula(lambda x: x * x),
     "softsign": _formula(lambda x: x / (x.abs() + 1.0)),
@@ -97,7 +97,7 @@ RULES: dict[str, Rule] = {
     "selu": _formula(_selu, "alpha", "scale"),
     "leaky_relu": _formula(_leaky, "parameter"),
     "typecast": lambda graph, call: graph.cast(call.first, call.result.element_type),
-    "clamp_scalar": _formula(Term.clamped, "min", "max"),
+    "clamp_scalar": _formula(Term.clamp, "min", "max"),
     "clamp_tensor": _clamp_tensor,
 }
 
@@ -118,7 +118,7 @@ def reduce(graph: Graph, call: Call) -> SSAValue:
 
 
 def argmax(graph: Graph, call: Call) -> SSAValue:
-    """The least number of a place that holds the largest element."""
+    """Return the first position of the largest element."""
     x, dims, keep = call.first, call.dims("dim_arg"), call.values["keep_dim"]
     if len(dims) == 1:
         (dim,) = dims
@@ -130,7 +130,7 @@ def argmax(graph: Graph, call: Call) -> SSAValue:
     is_best = graph.compare("eq", x, graph.reduce("max", x, [dim], True))
     places = [1] * len(shape_of(x))
     places[dim] = size
-    numbers = graph.reshape(graph.counted(size), tuple(places))
+    numbers = graph.reshape(graph.iota(size), tuple(places))
     beyond = graph.full(size, TensorType(i32, shape_of(x)))
     numbers = graph.expand(numbers, shape_of(x))
     found = graph.where(is_best, numbers, beyond)

@@ -14,7 +14,7 @@ from .decompose_elementwise import Rule
 from .graph_maker import Graph, Term, tensor_like
 
 
-def _turned(graph: Graph, value: SSAValue, is_turned: bool) -> SSAValue:
+def _transpose_if(graph: Graph, value: SSAValue, is_turned: bool) -> SSAValue:
     rank = len(shape_of(value))
     if not is_turned or rank < 2:
         return value
@@ -22,13 +22,13 @@ def _turned(graph: Graph, value: SSAValue, is_turned: bool) -> SSAValue:
 
 
 def _matmul(graph: Graph, call: Call) -> SSAValue:
-    a = _turned(graph, call.first, call.values["transpose_a"])
-    b = _turned(graph, call.given(1), call.values["transpose_b"])
+    a = _transpose_if(graph, call.first, call.values["transpose_a"])
+    b = _transpose_if(graph, call.given(1), call.values["transpose_b"])
     if len(shape_of(a)) == 1:
         a = graph.reshape(a, (1, *shape_of(a)))
     if len(shape_of(b)) == 1:
         b = graph.reshape(b, (*shape_of(b), 1))
-    return graph.reshape(graph.by_table("matmul", [a, b]), call.shape)
+    return graph.reshape(graph.add_by_table("matmul", [a, b]), call.shape)
 
 
 def _linear(graph: Graph, call: Call) -> SSAValue:
@@ -38,7 +38,7 @@ def _linear(graph: Graph, call: Call) -> SSAValue:
 
 
 def _dot_general(graph: Graph, call: Call) -> SSAValue:
-    """Batches, then what is left of the left, then of the right."""
+    """Multiply; the result has batches, then the free dimensions of the left, then of the right."""
     batches, sides = [], []
     for side, name in ((call.first, "lhs"), (call.given(1), "rhs")):
         batch = tuple(call.values[f"batch_dims_{name}"])
@@ -63,23 +63,23 @@ def _softmax(graph: Graph, call: Call) -> SSAValue:
     x, dim = call.first, call.dim("dimension")
     if not call.in_tiles:
         return graph.add("softmax", [x], call.result, dim=dim)
-    return _soft(graph, x, dim)
+    return _add_softmax(graph, x, dim)
 
 
-def _soft(graph: Graph, x: SSAValue, dim: int) -> SSAValue:
+def _add_softmax(graph: Graph, x: SSAValue, dim: int) -> SSAValue:
     lowered = graph.binary("subtract", x, graph.reduce("max", x, [dim], True))
     powers = graph.unary("exp", lowered)
     return graph.binary("divide", powers, graph.reduce("sum", powers, [dim], True))
 
 
 def _norm(graph: Graph, call: Call) -> SSAValue:
-    """Of the last dimensions together."""
+    """Normalize over the last dimensions together."""
     shape, normalized = shape_of(call.first), tuple(call.values["normalized_shape"])
     if not normalized or shape[-len(normalized) :] != normalized:
         raise ValueError(f"{normalized} are not the last sizes of {shape}")
     width = prod(normalized)
     rows = graph.reshape(call.first, (*shape[: -len(normalized)], width))
-    found = _normalized(graph, call, rows, call.name)
+    found = _normalize_rows(graph, call, rows, call.name)
     for position, name in ((1, "multiply"), (2, "add")):
         given = call.inputs[position]
         if given is not None:
@@ -87,7 +87,7 @@ def _norm(graph: Graph, call: Call) -> SSAValue:
     return graph.reshape(found, shape)
 
 
-def _normalized(graph: Graph, call: Call, rows: SSAValue, name: str) -> SSAValue:
+def _normalize_rows(graph: Graph, call: Call, rows: SSAValue, name: str) -> SSAValue:
     last = len(shape_of(rows)) - 1
     if not call.in_tiles:
         epsilon = call.values["epsilon"]
@@ -98,13 +98,13 @@ def _normalized(graph: Graph, call: Call, rows: SSAValue, name: str) -> SSAValue
 
 
 def _scale(graph: Graph, rows: SSAValue, dim: int, epsilon: float) -> SSAValue:
-    """1 / sqrt of the mean of the squares."""
+    """Return 1 / sqrt of the mean of the squares."""
     mean = graph.mean(graph.binary("multiply", rows, rows), [dim])
     return graph.unary("rsqrt", graph.binary("add", mean, epsilon))
 
 
 def _group_norm(graph: Graph, call: Call) -> SSAValue:
-    """Each group of channels is a row, with all that they have of one batch."""
+    """Normalize each group of channels of a batch as one row."""
     if call.inputs[1] is not None:
         raise ValueError("`input_mask`")
     channel, groups = call.dim("channel_dim"), call.values["num_groups"]
@@ -114,7 +114,7 @@ def _group_norm(graph: Graph, call: Call) -> SSAValue:
     if not channel or groups < 1 or channels % groups:
         raise ValueError(f"{groups} groups of {channels} channels")
     rows = graph.reshape(front, (batch, groups, channels // groups * prod(places)))
-    found = graph.reshape(_normalized(graph, call, rows, "layer_norm"), shape_of(front))
+    found = graph.reshape(_normalize_rows(graph, call, rows, "layer_norm"), shape_of(front))
     for position, name in ((2, "multiply"), (3, "add")):
         given = call.inputs[position]
         if given is not None:
@@ -124,19 +124,19 @@ def _group_norm(graph: Graph, call: Call) -> SSAValue:
 
 
 def _batch_norm(graph: Graph, call: Call) -> SSAValue:
-    scale, offset, mean, variance = by_channel(graph, call)
-    return normalized_by(graph, call, mean, variance, scale, offset)
+    scale, offset, mean, variance = reshape_by_channel(graph, call)
+    return normalize_by(graph, call, mean, variance, scale, offset)
 
 
-def by_channel(graph: Graph, call: Call) -> list[SSAValue]:
-    """The operands after the first, beside it along its dimension of features."""
+def reshape_by_channel(graph: Graph, call: Call) -> list[SSAValue]:
+    """Reshape the operands after the first to broadcast along its feature dimension."""
     dim = call.dim("dimension")
     sizes = [1] * call.rank
     sizes[dim] = shape_of(call.first)[dim]
     return [graph.reshape(each, tuple(sizes)) for each in call.all[1:]]
 
 
-def normalized_by(
+def normalize_by(
     graph: Graph, call: Call, mean: SSAValue, variance: SSAValue, scale: SSAValue, offset: SSAValue
 ) -> SSAValue:
     given = (variance, call.first, mean, scale, offset)
@@ -151,11 +151,11 @@ def _attention(graph: Graph, call: Call) -> SSAValue:
         raise ValueError("sinks and sliding windows of attention")
     given = [value for value in call.inputs[:4] if value is not None]
     causal = call.values["is_causal"] and len(given) == 3
-    return _attended(graph, given, call.values["scale"], causal)
+    return _attend(graph, given, call.values["scale"], causal)
 
 
-def _attended(graph: Graph, given: list[SSAValue], scale: float | None, causal: bool) -> SSAValue:
-    """Of query, key, value and perhaps a mask, which has its sizes in full."""
+def _attend(graph: Graph, given: list[SSAValue], scale: float | None, causal: bool) -> SSAValue:
+    """Compute attention of query, key, value and perhaps a mask, which is not broadcast."""
     query, key, value, *mask = given
     scores = (shape_of(query)[2], shape_of(key)[2])
     mask = [graph.expand(each, (*shape_of(each)[:2], *scores)) for each in mask]
@@ -167,7 +167,7 @@ def _attended(graph: Graph, given: list[SSAValue], scale: float | None, causal: 
 
 
 def _attention_decode(graph: Graph, call: Call) -> SSAValue:
-    """One new query for each batch: (1, batch, heads, size), and keys up to a position."""
+    """Attend with one new query for each batch, (1, batch, heads, size), to keys so far."""
     query, key, value, mask, positions, sink = call.inputs
     assert query is not None and key is not None and value is not None
     if sink is not None:
@@ -175,14 +175,14 @@ def _attention_decode(graph: Graph, call: Call) -> SSAValue:
     keys = shape_of(key)[2]
     if call.values["is_causal"]:
         assert positions is not None
-        numbers = graph.reshape(graph.counted(keys), (1, 1, 1, keys))
+        numbers = graph.reshape(graph.iota(keys), (1, 1, 1, keys))
         last = graph.reshape(graph.cast(positions, i32), (shape_of(key)[0], 1, 1, 1))
         allowed = graph.compare("le", numbers, last)
         mask = graph.where(allowed, 0.0, graph.full(-inf, tensor_like(query, (1, 1, 1, keys))))
     elif mask is not None:
         mask = graph.permute(mask, (0, 2, 1, 3))
     given = [graph.permute(query, (1, 2, 0, 3)), key, value, *([] if mask is None else [mask])]
-    return graph.permute(_attended(graph, given, call.values["scale"], False), (2, 0, 1, 3))
+    return graph.permute(_attend(graph, given, call.values["scale"], False), (2, 0, 1, 3))
 
 
 def _attention_training(graph: Graph, call: Call) -> SSAValue:
@@ -191,7 +191,7 @@ def _attention_training(graph: Graph, call: Call) -> SSAValue:
     if call.values["dropout_probability"]:
         raise ValueError("`dropout_probability`")
     causal = call.values["mask_type"] == "causal"
-    return _attended(graph, call.all, None, causal and call.inputs[3] is None)
+    return _attend(graph, call.all, None, causal and call.inputs[3] is None)
 
 
 RULES: dict[str, Rule] = {

@@ -26,21 +26,21 @@ from .decompose_call import Call, in_range
 from .decompose_elementwise import Rule
 from .graph_maker import Graph
 
-# What only moves elements has the same steps before and after.
+# Operations that only move elements keep the steps.
 _MOVES = (
     "reshape", "transpose", "permute", "squeeze", "unsqueeze", "concat", "slice_static",
 )  # fmt: skip
 
 
 def refuse_quantized(call: Call) -> None:
-    """ValueError for what would have to calculate with different steps."""
+    """Raise ValueError if an operation would have to compute with different steps."""
     types = (*call.types, *(result.type for result in call.op.results))
     if call.name not in (*_MOVES, *RULES) and any(map(steps_of, types)):
         raise ValueError("it calculates with quantized numbers")
 
 
 def store_results(op: Operation, types: tuple[Attribute, ...]) -> None:
-    """Of an operation that stays as it is; ValueError as above."""
+    """Set stored types of an operation that is kept; raise ValueError like refuse_quantized()."""
     refuse_quantized(Call(op, (), {}, types))
     for result in list(op.results):
         if (type := stored(result.type)) != result.type:
@@ -48,7 +48,7 @@ def store_results(op: Operation, types: tuple[Attribute, ...]) -> None:
 
 
 def store_quantized(module: ModuleOp) -> None:
-    """The arguments of functions, and their types."""
+    """Set stored types of function arguments and signatures."""
     for op in list(module.walk()):
         if not isinstance(op, func.FuncOp):
             continue
@@ -64,7 +64,7 @@ def store_quantized(module: ModuleOp) -> None:
 
 
 def _numbers(graph: Graph, values: Sequence[float], rank: int, axis: int | None) -> SSAValue:
-    """Beside a tensor, along its axis."""
+    """Make a constant that broadcasts to a tensor along its axis."""
     type = TensorType(f32, (len(values),))
     value = DenseIntOrFPElementsAttr.from_list(type, [float(each) for each in values])
     op = ttir.ConstantOp.create(attributes={"value": value}, result_types=[type])
@@ -104,7 +104,7 @@ def _to_steps(graph: Graph, call: Call, value: SSAValue, scale: _Scale) -> SSAVa
     found = graph.unary("round", graph.binary("divide", value, scale.step))
     found = graph.binary("add", found, scale.zero)
     steps = steps_of(call.op.results[0].type)
-    if steps is not None and steps.high < 1 << 24:  # which float32 has
+    if steps is not None and steps.high < 1 << 24:  # float32 is exact up to there
         found = graph.binary("maximum", found, float(steps.low))
         found = graph.binary("minimum", found, float(steps.high))
     return graph.cast(found, i32)

@@ -1,4 +1,4 @@
-"""Part of ttir-to-ttir-decomposition: what only moves elements, and what only makes them."""
+"""Part of ttir-to-ttir-decomposition: operations that only move or create elements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ttgraph.graph_shapes import REDUCES
 from .decompose_call import Call, in_range
 from .decompose_elementwise import Rule
 from .graph_maker import Graph
-from .shlo_places import padded, reversed_along
+from .shlo_places import pad_dim, reverse_dims
 
 
 def _transpose(graph: Graph, call: Call) -> SSAValue:
@@ -29,7 +29,7 @@ def _permute(graph: Graph, call: Call) -> SSAValue:
 
 
 def _reshape(graph: Graph, call: Call) -> SSAValue:
-    """The result says the shape: a size of -1 is what is left."""
+    """Reshape to the result's shape, since the attribute may have a size of -1."""
     return graph.reshape(call.first, call.shape)
 
 
@@ -44,12 +44,14 @@ def _expand(graph: Graph, call: Call) -> SSAValue:
 
 def _repeat_each(graph: Graph, value: SSAValue, factors: list[int]) -> SSAValue:
     for dim, factor in enumerate(factors):
-        value = _copied(graph, value, dim, factor, one_by_one=False)
+        value = _repeat_along(graph, value, dim, factor, one_by_one=False)
     return value
 
 
-def _copied(graph: Graph, value: SSAValue, dim: int, factor: int, *, one_by_one: bool) -> SSAValue:
-    """All elements along a dimension several times, each beside itself if `one_by_one`."""
+def _repeat_along(
+    graph: Graph, value: SSAValue, dim: int, factor: int, *, one_by_one: bool
+) -> SSAValue:
+    """Repeat a dimension `factor` times; each element in place if `one_by_one`."""
     shape = shape_of(value)
     if factor == 1:
         return value
@@ -62,11 +64,11 @@ def _copied(graph: Graph, value: SSAValue, dim: int, factor: int, *, one_by_one:
 
 
 def interleave(graph: Graph, value: SSAValue, dim: int, factor: int) -> SSAValue:
-    return _copied(graph, value, dim, factor, one_by_one=True)
+    return _repeat_along(graph, value, dim, factor, one_by_one=True)
 
 
-def _place(given: int, size: int) -> int:
-    """Counted from the end if it is negative."""
+def _to_index(given: int, size: int) -> int:
+    """Return a position in 0:size; a negative one counts from the end."""
     return min(size, given + size if given < 0 else given)
 
 
@@ -76,7 +78,7 @@ def _slice(graph: Graph, call: Call) -> SSAValue:
     if any(len(each) != call.rank for each in lists) or min(steps, default=1) < 1:
         raise ValueError("a slice has as many begins, ends and steps from 1 on as dimensions")
     begins, ends = (
-        [_place(at, size) for at, size in zip(each, shape, strict=True)] for each in lists[:2]
+        [_to_index(at, size) for at, size in zip(each, shape, strict=True)] for each in lists[:2]
     )
     return graph.slice(call.first, begins, ends, steps)
 
@@ -84,12 +86,12 @@ def _slice(graph: Graph, call: Call) -> SSAValue:
 def _index(graph: Graph, call: Call) -> SSAValue:
     dim = call.dim("dim")
     size = shape_of(call.first)[dim]
-    begin, end = (_place(call.values[name], size) for name in ("begin", "end"))
+    begin, end = (_to_index(call.values[name], size) for name in ("begin", "end"))
     return graph.slice_along(call.first, dim, begin, end, call.values["step"])
 
 
 def _index_select(graph: Graph, call: Call) -> SSAValue:
-    """Pieces of a length, from a beginning on, one stride after the other."""
+    """Concatenate pieces of `length` elements, one every `stride` from `begin`."""
     dim, begin, length = call.dim("dim"), call.values["begin"], call.values["length"]
     size = shape_of(call.first)[dim]
     starts = range(begin, size, call.values["stride"]) if call.values["stride"] else [begin]
@@ -103,11 +105,11 @@ def _pad(graph: Graph, call: Call) -> SSAValue:
         raise ValueError("`padding` has two widths for each dimension")
     filling = graph.number(call.values["value"], value)
     for dim in range(call.rank):
-        value = padded(graph, value, dim, (widths[2 * dim], widths[2 * dim + 1], 0), filling)
+        value = pad_dim(graph, value, dim, (widths[2 * dim], widths[2 * dim + 1], 0), filling)
     return value
 
 
-# Elements at places -------------------------------------------------------------------------------
+# Elements at computed positions -------------------------------------------------------------------
 
 
 def _embedding(graph: Graph, call: Call) -> SSAValue:
@@ -144,7 +146,7 @@ def _along(graph: Graph, call: Call) -> SSAValue:
     return graph.add(call.name, [call.first], call.result, dim=call.dim("dim"))
 
 
-def _ordered(graph: Graph, x: SSAValue, dim: int, descending: bool) -> list[SSAValue]:
+def _sort(graph: Graph, x: SSAValue, dim: int, descending: bool) -> list[SSAValue]:
     type = TensorType(i32, shape_of(x))
     order = graph.add("argsort", [x], type, dim=dim, descending=descending)
     found = graph.add("gather", [x, order], x.type, dim=dim)  # type: ignore[arg-type]
@@ -153,11 +155,11 @@ def _ordered(graph: Graph, x: SSAValue, dim: int, descending: bool) -> list[SSAV
 
 def _topk(graph: Graph, call: Call) -> list[SSAValue]:
     dim, count = call.dim("dim"), call.values["k"]
-    ordered = _ordered(graph, call.first, dim, call.values["largest"])
+    ordered = _sort(graph, call.first, dim, call.values["largest"])
     return [graph.slice_along(each, dim, 0, count) for each in ordered]
 
 
-# Made of nothing ----------------------------------------------------------------------------------
+# Tensors without inputs ---------------------------------------------------------------------------
 
 
 def _arange(graph: Graph, call: Call) -> SSAValue:
@@ -173,7 +175,7 @@ def _arange(graph: Graph, call: Call) -> SSAValue:
 
 
 def _split_heads(graph: Graph, call: Call) -> list[SSAValue]:
-    """Query, key and value stand side by side: (batch, heads, sequence, size) of each."""
+    """Split side-by-side query, key and value: (batch, heads, sequence, size) of each."""
     given, others = call.first, call.inputs[1]
     heads = call.values["num_heads"]
     pairs = call.values["num_kv_heads"] or heads
@@ -206,7 +208,7 @@ RULES: dict[str, Rule] = {
     "index": _index,
     "index_select": _index_select,
     "pad": _pad,
-    "reverse": lambda graph, call: reversed_along(graph, call.first, call.dims("dimensions")),
+    "reverse": lambda graph, call: reverse_dims(graph, call.first, call.dims("dimensions")),
     "embedding": _embedding,
     "gather": _gather,
     "scatter": _scatter,
@@ -225,7 +227,7 @@ RULES: dict[str, Rule] = {
     ),
 }
 MORE_RESULTS: dict[str, Callable[[Graph, Call], list[SSAValue]]] = {
-    "sort": lambda graph, call: _ordered(
+    "sort": lambda graph, call: _sort(
         graph, call.first, call.dim("dim"), call.values["descending"]
     ),
     "topk": _topk,

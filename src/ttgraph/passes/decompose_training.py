@@ -1,4 +1,4 @@
-"""Part of ttir-to-ttir-decomposition: what only training has, and random numbers."""
+"""Part of ttir-to-ttir-decomposition: training operations and random numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ttl.semantics.random_bits import STATE_WORDS
 
 from .decompose_call import Call
 from .decompose_elementwise import Rule, is_tanh
-from .decompose_products import by_channel, normalized_by
+from .decompose_products import normalize_by, reshape_by_channel
 from .graph_maker import Graph, Term, tensor_like
 
 
@@ -24,14 +24,14 @@ def _gelu_gradient(graph: Graph, call: Call) -> SSAValue:
 
 
 def _slope(x: Term) -> Term:
-    """The normal distribution, and x times its density."""
+    """Return the derivative of gelu: the normal distribution plus x times its density."""
     below = ((x * sqrt(0.5)).erf() + 1.0) * 0.5
     density = (x * x * -0.5).exp() * (1 / sqrt(2 * pi))
     return below + x * density
 
 
 def _slope_of_tanh(x: Term) -> Term:
-    """Of x / 2 * (1 + tanh(a * (x + b * x^3)))."""
+    """Return the derivative of x / 2 * (1 + tanh(a * (x + b * x^3)))."""
     a, b = sqrt(2 / pi), 0.044715
     square = x * x
     turned = (x * (square * (a * b) + a)).tanh()
@@ -41,7 +41,7 @@ def _slope_of_tanh(x: Term) -> Term:
 
 
 def _embedding_gradient(graph: Graph, call: Call) -> SSAValue:
-    """Each row of the gradient is added to the row of the table that was taken."""
+    """Add each row of the gradient to the table row that was taken."""
     table, gradient = call.given(1), call.given(2)
     count, width = prod(shape_of(call.first)), shape_of(table)[-1]
     index = graph.reshape(graph.cast(call.first, i32), (count, 1))
@@ -52,33 +52,33 @@ def _embedding_gradient(graph: Graph, call: Call) -> SSAValue:
 
 
 def _batch_norm(graph: Graph, call: Call) -> list[SSAValue]:
-    """By the mean and the variance of the batch, which move those that run along."""
-    scale, offset, *running = by_channel(graph, call)
+    """Normalize by the batch's mean and variance, and update the running ones."""
+    scale, offset, *running = reshape_by_channel(graph, call)
     dims = [dim for dim in range(call.rank) if dim != call.dim("dimension")]
     mean = graph.mean(call.first, dims)
     centred = graph.binary("subtract", call.first, mean)
     variance = graph.mean(graph.binary("multiply", centred, centred), dims)
-    found = [normalized_by(graph, call, mean, variance, scale, offset)]
+    found = [normalize_by(graph, call, mean, variance, scale, offset)]
     momentum = call.values["momentum"]
     for old, new, given in zip(running, (mean, variance), call.all[3:], strict=True):
-        moved = _mixed(Term(graph, old), Term(graph, new), 1 - momentum)
+        moved = _mix(Term(graph, old), Term(graph, new), 1 - momentum)
         found.append(graph.reshape(moved.value, shape_of(given)))
     return found
 
 
-def _mixed(a: Term, b: Term, share: float) -> Term:
+def _mix(a: Term, b: Term, share: float) -> Term:
     return a * share + b * (1 - share)
 
 
 def _adamw(graph: Graph, call: Call) -> list[SSAValue]:
-    """The parameter and its two moments, and the largest second moment where it is given."""
+    """Return the parameter, its two moments, and the largest second moment if it is given."""
     values = call.values
     if values["stochastic_rounding"]:
         raise ValueError("`stochastic_rounding`")
     parameter, given, *moments = (Term(graph, each) for each in call.all)
     gradient = Term(graph, graph.cast(given.value, element_of(moments[0].value)))
-    first = _mixed(moments[0], gradient, values["beta1"])
-    second = _mixed(moments[1], gradient * gradient, values["beta2"])
+    first = _mix(moments[0], gradient, values["beta1"])
+    second = _mix(moments[1], gradient * gradient, values["beta2"])
     largest = [each.with_("maximum", second) for each in moments[2:]]
     spread = [second, *largest][-1] * (1 / (1 - values["beta2_pow"]))
     step = first * (values["lr"] / (1 - values["beta1_pow"])) / (spread.sqrt() + values["epsilon"])
@@ -91,7 +91,7 @@ def _adamw(graph: Graph, call: Call) -> list[SSAValue]:
 
 
 def _uniform(graph: Graph, seed: int, shape: tuple[int, ...]) -> SSAValue:
-    """From 0 to 1, without 1: a function of the seed."""
+    """Return numbers in [0, 1), as a function of the seed."""
     words = [graph.full(word, TensorType(i32, (1,))) for word in (seed & 0xFFFF, seed >> 16)]
     words += [graph.full(0, TensorType(i32, (STATE_WORDS - 2,)))]
     count = prod(shape)

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import inf, prod
-from typing import Any
 
 from xdsl.dialects.builtin import f32
 from xdsl.ir import SSAValue
 
 from ttgraph.dialects.graph import element_of, shape_of
 
-from .decompose_call import Call, edges, result_type, several, two
+from .decompose_call import Call, result_type, to_count, to_edges, to_pair
 from .decompose_elementwise import Rule
 from .decompose_shapes import interleave
 from .graph_maker import Graph, Term, tensor_like
-from .shlo_places import padded
-from .shlo_windows import reduced_along
+from .shlo_places import pad_dim
+from .shlo_windows import reduce_along
 
 _FLAT = re.compile(r"(batch_size|input_height|input_width) = (\d+)")
 
@@ -30,7 +29,7 @@ def _check_image(call: Call) -> None:
 
 
 def _image(graph: Graph, call: Call) -> SSAValue:
-    """Batch, height, width, channels."""
+    """Return the image as (batch, height, width, channels)."""
     value = call.first
     _check_image(call)
     flat = dict(_FLAT.findall(call.values["flattened_compat_info"] or ""))
@@ -41,13 +40,13 @@ def _image(graph: Graph, call: Call) -> SSAValue:
 
 
 def _order(call: Call) -> tuple[int, ...]:
-    """Batch, places, channels: the dimensions that the operation has them in."""
+    """Return the operation's dimensions of batch, positions and channels, in this order."""
     names = ("batch_dim", "depth_dim", "height_dim", "width_dim", "length_dim", "channel_dim")
     return tuple(call.dim(name) for name in names if name in call.values)
 
 
-def _as_given(graph: Graph, call: Call, image: SSAValue) -> SSAValue:
-    """The dimensions of an image in the order that the operation has."""
+def _restore_order(graph: Graph, call: Call, image: SSAValue) -> SSAValue:
+    """Permute an image to the operation's order of dimensions."""
     if "batch_dim" in call.values and not call.values.get("flattened_compat_info"):
         order = _order(call)
         image = graph.permute(image, tuple(order.index(dim) for dim in range(len(order))))
@@ -59,16 +58,16 @@ def _as_given(graph: Graph, call: Call, image: SSAValue) -> SSAValue:
 
 def _convolution(graph: Graph, call: Call) -> SSAValue:
     values, name = call.values, call.name
-    attributes: dict[str, Any] = {
-        "stride": list(two("stride", values["stride"])),
-        "padding": list(edges(values["padding"])),
-        "dilation": list(two("dilation", values["dilation"])),
+    attributes: dict[str, object] = {
+        "stride": list(to_pair("stride", values["stride"])),
+        "padding": list(to_edges(values["padding"])),
+        "dilation": list(to_pair("dilation", values["dilation"])),
         "groups": values["groups"],
     }
     if name == "conv_transpose2d":
-        attributes["output_padding"] = list(two("output_padding", values["output_padding"]))
-    found = graph.by_table(name, [_image(graph, call), call.given(1)], **attributes)
-    return _as_given(graph, call, _with_bias(graph, call, found))
+        attributes["output_padding"] = list(to_pair("output_padding", values["output_padding"]))
+    found = graph.add_by_table(name, [_image(graph, call), call.given(1)], **attributes)
+    return _restore_order(graph, call, _with_bias(graph, call, found))
 
 
 def _with_bias(graph: Graph, call: Call, found: SSAValue) -> SSAValue:
@@ -80,32 +79,32 @@ def _with_bias(graph: Graph, call: Call, found: SSAValue) -> SSAValue:
 
 
 def _convolution_1d(graph: Graph, call: Call) -> SSAValue:
-    """Of images that are one row high."""
+    """Convolve in one dimension, as images of one row."""
     values, weight = call.values, call.given(1)
     batch, length, channels = (shape_of(call.first)[dim] for dim in _order(call))
     image = graph.permute(call.first, _order(call))
-    before, after = two("padding", values["padding"])
-    attributes: dict[str, Any] = {
-        "stride": [1, *several("stride", values["stride"], 1)],
+    before, after = to_pair("padding", values["padding"])
+    attributes: dict[str, object] = {
+        "stride": [1, *to_count("stride", values["stride"], 1)],
         "padding": [0, 0, before, after],
-        "dilation": [1, *several("dilation", values["dilation"], 1)],
+        "dilation": [1, *to_count("dilation", values["dilation"], 1)],
         "groups": values["groups"],
     }
     image = graph.reshape(image, (batch, 1, length, channels))
     outputs, inputs, size = shape_of(weight)
     weight = graph.reshape(weight, (outputs, inputs, 1, size))
-    found = graph.by_table("conv2d", [image, weight], **attributes)
+    found = graph.add_by_table("conv2d", [image, weight], **attributes)
     found = graph.reshape(found, (batch, *shape_of(found)[2:]))
-    return _as_given(graph, call, _with_bias(graph, call, found))
+    return _restore_order(graph, call, _with_bias(graph, call, found))
 
 
 def _convolution_3d(graph: Graph, call: Call) -> SSAValue:
-    """The sum of convolutions in two dimensions, one for each slice of the weights."""
+    """Sum 2D convolutions, one for each slice of the weights."""
     values, weight = call.values, call.given(1)
-    stride = several("stride", values["stride"], 3)
-    around = several("padding", values["padding"], 3)
-    volume = _bordered(graph, graph.permute(call.first, _order(call)), around, values)
-    attributes: dict[str, Any] = {
+    stride = to_count("stride", values["stride"], 3)
+    around = to_count("padding", values["padding"], 3)
+    volume = _pad_volume(graph, graph.permute(call.first, _order(call)), around, values)
+    attributes: dict[str, object] = {
         "stride": list(stride[1:]), "padding": [0, 0, 0, 0], "dilation": [1, 1],
         "groups": values["groups"],
     }  # fmt: skip
@@ -116,22 +115,22 @@ def _convolution_3d(graph: Graph, call: Call) -> SSAValue:
         part = graph.slice_along(weight, 2, depth, depth + 1)
         part = graph.reshape(part, (outputs, inputs, *window))
         flat = graph.reshape(slices, (prod(shape_of(slices)[:2]), *shape_of(slices)[2:]))
-        found = graph.by_table("conv2d", [flat, part], **attributes)
+        found = graph.add_by_table("conv2d", [flat, part], **attributes)
         found = graph.reshape(found, (*shape_of(slices)[:2], *shape_of(found)[1:]))
         total = found if total is None else graph.binary("add", total, found)
     if total is None:
         raise ValueError("its weights are empty")
-    return _as_given(graph, call, _with_bias(graph, call, total))
+    return _restore_order(graph, call, _with_bias(graph, call, total))
 
 
 def _slices(graph: Graph, volume: SSAValue, depth: int, deep: int, stride: int) -> SSAValue:
-    """What one slice of the weights meets."""
+    """Return the slices of a volume that one slice of the weights meets."""
     last = shape_of(volume)[1] - deep + depth + 1
     return graph.slice_along(volume, 1, depth, last, stride)
 
 
-def _bordered(
-    graph: Graph, volume: SSAValue, around: Sequence[int], values: dict[str, Any]
+def _pad_volume(
+    graph: Graph, volume: SSAValue, around: Sequence[int], values: Mapping[str, object]
 ) -> SSAValue:
     mode = values["padding_mode"]
     if mode not in ("zeros", "replicate"):
@@ -140,7 +139,7 @@ def _bordered(
         if not width:
             continue
         if mode == "zeros":
-            volume = padded(graph, volume, dim, (width, width, 0), graph.number(0.0, volume))
+            volume = pad_dim(graph, volume, dim, (width, width, 0), graph.number(0.0, volume))
             continue
         size = shape_of(volume)[dim]
         ends = [graph.slice_along(volume, dim, at, at + 1) for at in (0, size - 1)]
@@ -159,10 +158,10 @@ def _pool(graph: Graph, call: Call) -> SSAValue:
     total = _windows(graph, call, image, "add", 0.0)
     ones = graph.full(1.0, tensor_like(image, shape_of(image)))
     if call.values["count_include_pad"]:
-        top, bottom, left, right = edges(call.values["padding"])
+        top, bottom, left, right = to_edges(call.values["padding"])
         one = graph.number(1.0, image)
-        ones = padded(graph, ones, 1, (top, bottom, 0), one)
-        ones = padded(graph, ones, 2, (left, right, 0), one)
+        ones = pad_dim(graph, ones, 1, (top, bottom, 0), one)
+        ones = pad_dim(graph, ones, 2, (left, right, 0), one)
         counts = _windows(graph, call, ones, "add", 0.0, is_padded=True)
     else:
         counts = _windows(graph, call, ones, "add", 0.0)
@@ -172,44 +171,44 @@ def _pool(graph: Graph, call: Call) -> SSAValue:
 def _windows(
     graph: Graph, call: Call, image: SSAValue, name: str, border: float, is_padded: bool = False
 ) -> SSAValue:
-    """One dimension after the other."""
+    """Reduce windows, one dimension at a time."""
     window = _window(call)
     filling = graph.number(border, image)
     for n, dim in enumerate((1, 2)):
-        low, high = (0, 0) if is_padded else edges(call.values["padding"])[2 * n : 2 * n + 2]
+        low, high = (0, 0) if is_padded else to_edges(call.values["padding"])[2 * n : 2 * n + 2]
         high += _overhang(call, shape_of(image)[dim] + low + high, window[n])
-        image = padded(graph, image, dim, (low, high, 0), filling)
-        image = reduced_along(graph, name, image, dim, window[n])
+        image = pad_dim(graph, image, dim, (low, high, 0), filling)
+        image = reduce_along(graph, name, image, dim, window[n])
     return image
 
 
 def _window(call: Call) -> list[tuple[int, int, int]]:
-    """Size, stride and distance of elements, of the height and of the width."""
+    """Return kernel size, stride and dilation, for height and for width."""
     names = ("kernel", "stride", "dilation")
-    return list(zip(*(two(each, call.values[each]) for each in names), strict=True))
+    return list(zip(*(to_pair(each, call.values[each]) for each in names), strict=True))
 
 
 def _overhang(call: Call, size: int, window: tuple[int, int, int]) -> int:
-    """With ceil_mode a last window may hang over."""
+    """Return how far the last window reaches past the border, with ceil_mode."""
     kernel, stride, apart = window
     reach = size - apart * (kernel - 1) - 1
     return -reach % stride if call.values["ceil_mode"] else 0
 
 
 def _pool_with_places(graph: Graph, call: Call) -> list[SSAValue]:
-    """The largest elements, and where in their image the first of each is: row * width + column."""
+    """Return the largest elements, and the first index of each: row * width + column."""
     image = _image(graph, call)
     width, (high, wide) = shape_of(image)[2], _window(call)
-    top, bottom, left, right = edges(call.values["padding"])
+    top, bottom, left, right = to_edges(call.values["padding"])
     bottom += _overhang(call, shape_of(image)[1] + top + bottom, high)
     right += _overhang(call, width + left + right, wide)
     filling = graph.number(-inf, image)
-    whole = padded(graph, padded(graph, image, 1, (top, bottom, 0), filling), 2,
+    whole = pad_dim(graph, pad_dim(graph, image, 1, (top, bottom, 0), filling), 2,
                    (left, right, 0), filling)  # fmt: skip
     best: SSAValue | None = None
     for row in range(high[0]):
         for column in range(wide[0]):
-            part = _every(graph, _every(graph, whole, 1, row, high), 2, column, wide)
+            part = _take_each(graph, _take_each(graph, whole, 1, row, high), 2, column, wide)
             shift = (row * high[2] - top) * width + column * wide[2] - left
             places = _places(graph, shape_of(part), high[1] * width, wide[1], shift)
             if best is None:
@@ -226,18 +225,18 @@ def _pool_with_places(graph: Graph, call: Call) -> list[SSAValue]:
     ]
 
 
-def _every(
+def _take_each(
     graph: Graph, image: SSAValue, dim: int, place: int, window: tuple[int, int, int]
 ) -> SSAValue:
-    """The element at one place of each window."""
+    """Return the element at one position of each window."""
     size, stride, apart = window
     count = shape_of(image)[dim] - apart * (size - 1)
     return graph.slice_along(image, dim, place * apart, place * apart + count, stride)
 
 
 def _places(graph: Graph, shape: tuple[int, ...], down: int, right: int, shift: int) -> SSAValue:
-    rows = Term(graph, graph.reshape(graph.counted(shape[1]), (1, shape[1], 1, 1)))
-    columns = Term(graph, graph.reshape(graph.counted(shape[2]), (1, 1, shape[2], 1)))
+    rows = Term(graph, graph.reshape(graph.iota(shape[1]), (1, shape[1], 1, 1)))
+    columns = Term(graph, graph.reshape(graph.iota(shape[2]), (1, 1, shape[2], 1)))
     return graph.expand((rows * down + columns * right + shift).value, shape)
 
 
@@ -251,7 +250,7 @@ def _global_pool(graph: Graph, call: Call) -> SSAValue:
 
 def _upsample(graph: Graph, call: Call) -> SSAValue:
     mode, image = call.values["mode"], call.first
-    factors = two("scale_factor", call.values["scale_factor"])
+    factors = to_pair("scale_factor", call.values["scale_factor"])
     _check_image(call)
     if mode not in ("nearest", "bilinear"):
         raise ValueError(f"`mode = {mode}`")
@@ -259,21 +258,21 @@ def _upsample(graph: Graph, call: Call) -> SSAValue:
         if mode == "nearest":
             image = interleave(graph, image, dim, factor)
         elif factor != 1:
-            image = _interpolated(graph, image, dim, factor)
+            image = _interpolate(graph, image, dim, factor)
     return image
 
 
-def _interpolated(graph: Graph, image: SSAValue, dim: int, factor: int) -> SSAValue:
-    """Between the middles of two elements each has a share, by its distance."""
+def _interpolate(graph: Graph, image: SSAValue, dim: int, factor: int) -> SSAValue:
+    """Interpolate between the centers of two elements, weighted by distance."""
     size = shape_of(image)[dim]
-    numbers = Term(graph, graph.cast(graph.counted(size * factor), f32))
-    middles = ((numbers + 0.5) * (1 / factor) - 0.5).clamped(0.0, size - 1.0)
+    numbers = Term(graph, graph.cast(graph.iota(size * factor), f32))
+    middles = ((numbers + 0.5) * (1 / factor) - 0.5).clamp(0.0, size - 1.0)
     row = Term(graph, graph.reshape(middles.value, (1, size * factor)))
-    given = Term(graph, graph.reshape(graph.cast(graph.counted(size), f32), (size, 1)))
+    given = Term(graph, graph.reshape(graph.cast(graph.iota(size), f32), (size, 1)))
     shares = ((given - row).abs().neg() + 1.0).with_("maximum", 0.0)
     order = (0, 3 - dim, 3, dim)  # the dimension comes last
     weights = graph.cast(shares.value, element_of(image))
-    found = graph.by_table("matmul", [graph.permute(image, order), weights])
+    found = graph.add_by_table("matmul", [graph.permute(image, order), weights])
     return graph.permute(found, tuple(order.index(each) for each in range(4)))
 
 

@@ -1,4 +1,4 @@
-"""Adding ttir operations: what the parts of shlo-to-ttir share."""
+"""Adds ttir operations, for the parts of shlo-to-ttir."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partialmethod
 from math import inf, prod
-from typing import Any
 
 from xdsl.dialects.builtin import TensorType, i1, i32
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -19,7 +18,7 @@ from ttgraph.graph_shapes import broadcast_shape
 from ttl.diagnostics import CompileError, codes
 from ttl.passes.module_pass import Maker, cannot_compile
 
-# Of each reducer, the one that the table has, and the value that changes nothing.
+# For each reducer, the table's operation and the neutral value.
 REDUCERS: dict[str, tuple[str, float]] = {
     "add": ("add", 0),
     "multiply": ("multiply", 1),
@@ -36,11 +35,13 @@ class Graph:
     def __init__(self, maker: Maker):
         self.maker = maker
 
-    def add(self, name: str, inputs: list[SSAValue], type: Tensor, **attributes: Any) -> SSAValue:
+    def add(
+        self, name: str, inputs: list[SSAValue], type: Tensor, **attributes: object
+    ) -> SSAValue:
         return self.maker.value(ttir.MATH[name].of(inputs, type, **attributes))
 
-    def by_table(self, name: str, inputs: list[SSAValue], **attributes: object) -> SSAValue:
-        """With the shape that the table gives, and elements as the first input has."""
+    def add_by_table(self, name: str, inputs: list[SSAValue], **attributes: object) -> SSAValue:
+        """Add an operation with the table's shape and the first input's element type."""
         shape = GRAPH_OPS[name].shape([shape_of(each) for each in inputs], attributes)
         return self.add(name, inputs, tensor_like(inputs[0], shape), **attributes)
 
@@ -48,7 +49,7 @@ class Graph:
         return self.add("full", [], type, shape=list(type.get_shape()), fill_value=float(value))
 
     def number(self, value: float, like: SSAValue) -> SSAValue:
-        """One number, of the type of other numbers."""
+        """Add a scalar with the element type of `like`."""
         return self.full(value, tensor_like(like, ()))
 
     def reshape(self, value: SSAValue, shape: tuple[int, ...]) -> SSAValue:
@@ -74,7 +75,7 @@ class Graph:
     def binary(
         self, name: str, a: SSAValue, b: SSAValue | float, element: Attribute | None = None
     ) -> SSAValue:
-        """Of tensors whose shapes broadcast, or of a tensor and a number."""
+        """Add an operation on tensors whose shapes broadcast, or on a tensor and a number."""
         second = b if isinstance(b, SSAValue) else self.number(b, a)
         shape = broadcast_shape([shape_of(a), shape_of(second)], {})
         return self.add(name, [a, second], TensorType(element or element_of(a), shape))
@@ -116,8 +117,8 @@ class Graph:
     def number_i32(self, value: int) -> SSAValue:
         return self.full(value, TensorType(i32, ()))
 
-    def counted(self, size: int) -> SSAValue:
-        """0, 1, 2 and so on."""
+    def iota(self, size: int) -> SSAValue:
+        """Add the list 0, 1, 2 and so on."""
         return self.add("arange", [], TensorType(i32, (size,)), shape=[size], dim=0)
 
     def cast(self, value: SSAValue, element: Attribute) -> SSAValue:
@@ -134,17 +135,17 @@ class Graph:
         return self.add(name, [value], type, dim_arg=list(dims), keep_dim=keep)
 
     def mean(self, value: SSAValue, dims: Sequence[int]) -> SSAValue:
-        """Along dimensions that are kept, of size 1."""
+        """Add the mean along dimensions, which are kept with size 1."""
         count = prod(shape_of(value)[dim] for dim in dims)
         return self.binary("multiply", self.reduce("sum", value, dims, True), 1 / count)
 
     def rows(self, table: SSAValue, numbers: SSAValue) -> SSAValue:
-        """The rows of a table that some numbers name."""
+        """Add a lookup of a table's rows by number."""
         shape = (*shape_of(numbers), shape_of(table)[1])
         return self.add("embedding", [numbers, table], tensor_like(table, shape))
 
     def take(self, value: SSAValue, dim: int, numbers: SSAValue) -> SSAValue:
-        """The elements along one dimension that a list of numbers names."""
+        """Add a lookup of elements along one dimension by a list of numbers."""
         shape = shape_of(value)
         others = tuple(d for d in range(len(shape)) if d != dim)
         left = tuple(shape[d] for d in others)
@@ -156,9 +157,9 @@ class Graph:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Term:
-    """A tensor in a formula: what is written with it is added to the graph.
+    """Tensor in a formula: expressions with it add operations to the graph.
 
-    `x.log()`, and so on, are the functions of one tensor that the table has.
+    `x.log()`, and so on, are the table's functions of one tensor.
     """
 
     graph: Graph
@@ -173,7 +174,7 @@ class Term:
         return Term(self.graph, self.graph.number(value, self.value))
 
     def with_(self, name: str, other: Term | float, element: Attribute | None = None) -> Term:
-        """An operation of two tensors, or of a tensor and a number."""
+        """Add an operation on two tensors, or on a tensor and a number."""
         second = other.value if isinstance(other, Term) else other
         return Term(self.graph, self.graph.binary(name, self.value, second, element))
 
@@ -181,7 +182,7 @@ class Term:
         on_true = yes.value if isinstance(yes, Term) else yes
         return Term(self.graph, self.graph.where(self.value, on_true, no.value))
 
-    def clamped(self, low: float, high: float) -> Term:
+    def clamp(self, low: float, high: float) -> Term:
         return self.with_("maximum", low).with_("minimum", high)
 
     __add__ = partialmethod(with_, "add")

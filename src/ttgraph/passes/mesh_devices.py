@@ -1,10 +1,10 @@
 """Part of ttir-to-ttir-decomposition: a program for a mesh, as one graph of all devices' parts.
 
-A value is the same on all devices, or a list with one for each. What has a list for an operand is
-done for each device; between them `ttir.mesh_shard` and the collectives move parts.
+A value is the same on all devices, or a list with one for each. An operation with a list for an
+operand is repeated for each device; `ttir.mesh_shard` and the collectives move parts between them.
 
 rule SAME  an argument that no mesh_shard divides is the same on all devices
-rule FULL  what is returned is the same on all devices: mesh_shard puts parts together
+rule FULL  results are the same on all devices: mesh_shard joins the parts
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _REDUCERS = {"sum": "add", "mean": "add", "max": "maximum", "min": "minimum", "p
 
 @dataclass(frozen=True, slots=True)
 class Mesh:
-    """Devices are counted row by row."""
+    """Shape of a mesh; devices are counted row by row."""
 
     rows: int
     columns: int
@@ -45,7 +45,7 @@ class Mesh:
         return list(product(range(self.rows), range(self.columns)))
 
     def groups(self, axis: int) -> list[list[int]]:
-        """The devices of each line along an axis."""
+        """Return the devices of each line along an axis."""
         lines: dict[int, list[int]] = {}
         for number, place in enumerate(self.places):
             lines.setdefault(place[1 - in_range(axis, 2)], []).append(number)
@@ -57,7 +57,7 @@ def is_distributed(op: Operation) -> bool:
 
 
 def unroll_mesh(function: func.FuncOp, refused: Callable[[Operation, str], Exception]) -> None:
-    """The function is changed. `refused` makes the error of an operation that cannot be done."""
+    """Change a function to compute all devices' parts. `refused` makes the error if it cannot."""
     found = [op for op in function.walk() if is_distributed(op)]
     if not found:
         return
@@ -72,14 +72,14 @@ def unroll_mesh(function: func.FuncOp, refused: Callable[[Operation, str], Excep
             unrolling.step(op)
         except ValueError as error:
             raise refused(op, str(error)) from None
-        except (LookupError, ArithmeticError):  # a device that is not there, a count of 0
+        except (LookupError, ArithmeticError):  # a missing device, a count of 0
             raise refused(op, "its attributes do not fit its operands or the mesh") from None
     for op in reversed(unrolling.done):
         erase(op)
 
 
 def _mesh_of(function: func.FuncOp, found: list[Operation]) -> Mesh:
-    """By what the module says, or by what the operations do."""
+    """Return the mesh that the module declares, or that the operations imply."""
     if (given := _given_mesh(function)) is not None:
         return given
     sizes = [1, 1]
@@ -103,7 +103,7 @@ def _given_mesh(function: func.FuncOp) -> Mesh | None:
 
 
 def _sizes(op: FormOp) -> Iterator[tuple[int, int]]:
-    """What an operation tells of the mesh: axes and their sizes."""
+    """Yield the axes and sizes of the mesh that an operation implies."""
     values, given = op.values(), shape_of(op.operands[0])
     result = tuple(result_type(op.results[0].type).get_shape())
     if "shard_dims" in values:
@@ -161,7 +161,7 @@ def _part(parts: Parts, device: int) -> SSAValue:
     return parts[device] if isinstance(parts, list) else parts
 
 
-# What moves parts ---------------------------------------------------------------------------------
+# Operations that move parts -----------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class _Call:
     def by_group(
         self, groups: Sequence[Sequence[int]], make: Callable[[list[SSAValue]], list[SSAValue]]
     ) -> Parts:
-        """What each group of devices makes of its parts; once for all if all have the same."""
+        """Apply `make` to each group's parts; only once if all devices have the same value."""
         if not isinstance(self.given, list):
             found = make([self.given] * len(groups[0]))
             if all(each is found[0] for each in found):
@@ -194,13 +194,13 @@ class _Call:
 
     @property
     def lists(self) -> list[list[int]]:
-        """Replica groups."""
+        """Return the replica groups."""
         flat, size = self.values["replica_groups"], _width(self.op.fields["replica_groups"])
         return [flat[n : n + size] for n in range(0, len(flat), size)]
 
 
 def _width(attribute: Any) -> int:
-    """Of a list of groups."""
+    """Return the size of a group in a list of groups."""
     return int(attribute.type.get_shape()[-1])
 
 
@@ -209,7 +209,7 @@ def _shard(call: _Call) -> Parts:
     dims = list(values["shard_dims"])[-2:]
     if values["shard_type"] != "devices" or all(dim < 0 for dim in dims):
         return call.of(0) if values["shard_direction"] == "shard_to_full" else call.given
-    dims += [-1] * (2 - len(dims))  # a mesh of one dimension has rows only
+    dims += [-1] * (2 - len(dims))  # a 1D mesh has only rows
     if dims[0] == dims[1]:
         raise ValueError("`shard_dims` that divide one dimension twice")
     if values["shard_direction"] == "full_to_shard":
@@ -240,7 +240,7 @@ def _gather(call: _Call) -> Parts:
     return call.by_group(groups, lambda parts: [call.graph.concat(parts, dim)] * len(parts))
 
 
-def _reduced(call: _Call, parts: list[SSAValue]) -> SSAValue:
+def _reduce_parts(call: _Call, parts: list[SSAValue]) -> SSAValue:
     how = call.values["reduce_type"]
     if how not in _REDUCERS:
         raise ValueError(f"`reduce_type` {how}")
@@ -252,7 +252,7 @@ def _reduced(call: _Call, parts: list[SSAValue]) -> SSAValue:
 
 def _reduce(call: _Call) -> Parts:
     groups = call.mesh.groups(call.values["cluster_axis"])
-    return call.by_group(groups, lambda parts: [_reduced(call, parts)] * len(parts))
+    return call.by_group(groups, lambda parts: [_reduce_parts(call, parts)] * len(parts))
 
 
 def _split(call: _Call, value: SSAValue, dim: int, count: int) -> list[SSAValue]:
@@ -265,7 +265,9 @@ def _split(call: _Call, value: SSAValue, dim: int, count: int) -> list[SSAValue]
 
 def _scatter(call: _Call) -> Parts:
     dim, groups = call.dim("scatter_dim"), call.mesh.groups(call.values["cluster_axis"])
-    return call.by_group(groups, lambda parts: _split(call, _reduced(call, parts), dim, len(parts)))
+    return call.by_group(
+        groups, lambda parts: _split(call, _reduce_parts(call, parts), dim, len(parts))
+    )
 
 
 def _partition(call: _Call) -> Parts:

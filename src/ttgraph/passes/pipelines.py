@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from functools import cache
 from importlib import import_module
-from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -29,30 +28,30 @@ from ttl.passes import pipelines as of_kernels
 from ttl.passes.pipelines import PARTS, PIPELINE, VERIFY, Observer, module_of, pass_in
 from ttl.passes.registered_device import SYSTEM_DESC
 
-# A graph to threads of cores, as tt-mlir writes it or as shlo-to-ttir does.
+# From a graph, tt-mlir's or shlo-to-ttir's, to threads of cores.
 DECOMPOSITION = "ttir-to-ttir-decomposition"
 TTIR_TO_D2M = (DECOMPOSITION, "ttir-to-d2m", *GRID_SELECTION)
 
-# A graph of tensors with TT-Lang operations in it, to what is written as a flatbuffer.
+# From a graph of tensors with TT-Lang operations to the input of the flatbuffer's writer.
 GRAPH = (
     "shlo-inline-calls",
     "shlo-outline-regions",  # after calls: a region that calls nothing becomes one function
     "shlo-to-ttir",
-    DECOMPOSITION,  # of a graph that came as ttir
-    "ttir-fold-shapes",  # before patterns are looked for: it leaves one form of each
+    DECOMPOSITION,  # for input in ttir
+    "ttir-fold-shapes",  # before pattern matching: it leaves one form of each
     "ttir-fuse-normalization",
     "ttir-fuse-softmax",
     "ttir-fuse-activations",
-    "ttir-fuse-attention",  # after softmax, of which it is made
-    "ttir-fuse-linear",  # after attention, whose products are none
-    "ttir-fuse-casts",  # when all of these are there
-    "ttnn-layout",  # before ttnn: whose calls say where their results lie
+    "ttir-fuse-attention",  # after softmax, its part
+    "ttir-fuse-linear",  # after attention, whose products are not linear
+    "ttir-fuse-casts",  # after all of these
+    "ttnn-layout",  # before ttnn, whose calls name the layout of their results
     "ttir-to-ttnn",
     "ttnn-deallocate",  # while results are still tied to the tensors they are written to
     "ttnn-resolve-tt-lang-kernels",  # after layouts: kernels are compiled for them
     "ttnn-lower-tt-lang-to-generic",
 )
-# What the command line knows under one name.
+# Pipelines that the command line knows under one name.
 PIPELINES = {
     "ttl-to-cpp": PIPELINE,
     "d2m-to-ttkernel": D2M_TO_TTKERNEL,
@@ -76,7 +75,7 @@ KNOWN = (
 )
 ROOMS = of_kernels.ROOMS | of_threads.ROOMS | {__package__: (*TTIR_TO_D2M[:2], *GRAPH)}
 
-# What stands on the command line for the passes of one part, in a sentence.
+# Sentences for the command line's help: the names of several passes.
 SUMMARIES = {
     "ttl-to-cpp": "a program of the language to C++ kernels: the whole pipeline",
     "d2m-to-ttkernel": "loops over tiles to calls of the chip",
@@ -90,7 +89,7 @@ SUMMARIES = {
 
 
 def summary_of(name: str) -> str:
-    """What a pass or a pipeline does, in a sentence."""
+    """Describe a pass or a pipeline in a sentence."""
     if name in SUMMARIES or name in PARTS:
         return (SUMMARIES | PARTS)[name]
     module = "xdsl's own" if name in _XDSL else import_module(module_of(name, ROOMS)).__doc__ or ""
@@ -107,16 +106,17 @@ def find_pass(name: str) -> type[ModulePass]:
 
 
 def find_passes(name: str) -> tuple[str, ...]:
-    """The passes that a name on the command line stands for."""
+    """Return the passes that a name on the command line stands for."""
     return PIPELINES.get(name, (name,))
 
 
 def make_passes(
-    names: tuple[str, ...], options: Mapping[str, tuple[Any, ...]] | None = None
+    names: tuple[str, ...],
+    options: Mapping[str, tuple[str | int | bool | float, ...]] | None = None,
 ) -> list[ModulePass]:
-    """Those of a pipeline, whose options are for the passes that have them; ValueError for others.
+    """Make a pipeline's passes; options go to the passes that have them. ValueError for others.
 
-    The decomposition that ttir-to-d2m goes on from is one to tiles.
+    The decomposition before ttir-to-d2m is into tile operations.
     """
     given = dict(options or {})
     if TTIR_TO_D2M[1] in names:
@@ -133,7 +133,7 @@ def make_passes(
 
 
 def programs(module: ModuleOp) -> list[ModuleOp]:
-    """What passes are applied to: the programs that a graph calls, or the module itself."""
+    """Return the modules to run passes on: a graph's called programs, or the module itself."""
     inside = [op for op in module.ops if type(op) is ModuleOp and is_d2m(op)]
     return inside or [module]
 
@@ -157,12 +157,12 @@ def run_passes(
 
 
 OF_THREADS = frozenset((*TTIR_TO_D2M[2:], *D2M, *PIPELINE))
-# Those that have to know all of a program; the others look at tiles, whatever is around them.
+# Passes that need the whole program; the others only look at tiles.
 OF_WHOLE_PROGRAMS = OF_THREADS - {"arith-to-d2m-tile-ops", *D2M_BACKEND[:2], *PIPELINE}
 
 
 def _is_left_to_host(module: ModuleOp) -> bool:
-    """A graph of which nothing became threads: ttir-to-d2m leaves moves of elements to the host."""
+    """Did nothing of a graph become threads? ttir-to-d2m leaves data movement to the host."""
     if is_d2m(module) or any(type(op) is ModuleOp for op in module.ops):
         return False
     dialects = (op.dialect_name() for op in module.walk())

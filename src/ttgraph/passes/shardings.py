@@ -1,7 +1,7 @@
-"""Graphs whose tensors are divided among several devices: refused by the name of the annotation.
+"""Rejects graphs whose tensors are divided among several devices, with the annotation's name.
 
-A graph is lowered for one device. Taking its shapes for those of one device would compute other
-parts, or all parts everywhere, without a word. Meshes of one device divide nothing.
+A graph is lowered for one device. Taking its shapes for one device's would silently compute other
+parts, or all parts everywhere. Meshes of one device divide nothing.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ HELP = "lower the function for one device, without shardings or a mesh of severa
 
 
 def refuse_shardings(module: ModuleOp) -> None:
-    """CompileError for the first annotation that asks for several devices."""
+    """Raise CompileError for the first annotation that needs several devices."""
     meshes = devices_of_meshes(module)
     inside = [op for op in module.walk() if op is not module]
-    for op in (*inside, module):  # the module's own counts tell least
+    for op in (*inside, module):  # the module's own counts are least specific
         for found in annotations_of(op, meshes):
             message = f"{found} divides tensors among devices: sharded graphs are not lowered"
             raise cannot_compile(codes.GRAPH_NOT_LOWERED.broken(message, HELP), op)

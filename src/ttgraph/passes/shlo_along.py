@@ -1,21 +1,21 @@
-"""Part of shlo-to-ttir: what goes along one dimension, which the host does in one step.
+"""Part of shlo-to-ttir: operations along one dimension, each one step of the host.
 
-Elements at places beside those of the indices, and sums of all so far.
+Gathers and scatters along a dimension, and cumulative sums and products.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from xdsl.ir import Operation, SSAValue
 
 from ttgraph.dialects import stablehlo
 from ttgraph.dialects.stablehlo import shape_of
+from ttgraph.dialects.stablehlo.text import tensor_type
 from ttgraph.graph_shapes import REDUCES
 
 from .graph_maker import Graph
-from .shlo_places import clamped, gather
+from .shlo_places import clamp_start, gather
 from .shlo_scatter import scatter
 from .shlo_windows import reduce_window
 
@@ -23,7 +23,7 @@ from .shlo_windows import reduce_window
 
 
 def _gather(graph: Graph, op: stablehlo.GatherOp) -> SSAValue:
-    """One element for each index, beside it in all other dimensions, is one step."""
+    """Convert a gather of one element for each index along one dimension to one step."""
     numbers, shape = op.dimension_numbers.data, shape_of(op.operand)
     dim = _along(
         numbers.start_index_map, numbers.collapsed_slice_dims, numbers.operand_batching_dims,
@@ -33,7 +33,7 @@ def _gather(graph: Graph, op: stablehlo.GatherOp) -> SSAValue:
         return gather(graph, op)
     places = op.start_indices
     if not stablehlo.has_checked_indices(op):
-        places = clamped(graph, places, shape[dim] - 1)
+        places = clamp_start(graph, places, shape[dim] - 1)
     inputs = [op.operand, places]
     return graph.add("gather", inputs, op.result.type, dim=dim)
 
@@ -49,7 +49,7 @@ def _scatter(graph: Graph, op: stablehlo.ScatterOp) -> SSAValue:
     name = {"second": "replace"}.get(str(reducer), str(reducer))
     if dim is None or name not in REDUCES or not stablehlo.has_checked_indices(op):
         return scatter(graph, op)
-    type: Any = op.result.type
+    type = tensor_type(op.result)
     inputs = [op.input, op.scatter_indices, op.updates]
     return graph.add("scatter", inputs, type, dim=dim, reduce=REDUCES.index(name))
 
@@ -62,19 +62,19 @@ def _along(
     vector: int,
     rank: int,
 ) -> int | None:
-    """The dimension, if an index has one part and all other dimensions are those of the indices."""
+    """Return the dimension if an index has one part and the indices have all other dimensions."""
     others = tuple(d for d in range(rank) if d not in places)
     is_along = len(places) == 1 and tuple(gone) == tuple(places) and vector == rank
     return places[0] if is_along and tuple(batching) == others == tuple(index_batching) else None
 
 
-# Sums so far --------------------------------------------------------------------------------------
+# Cumulative sums ----------------------------------------------------------------------------------
 
 _RUNNING = {"add": "cumsum", "multiply": "cumprod"}
 
 
 def _reduce_window(graph: Graph, op: stablehlo.ReduceWindowOp) -> SSAValue:
-    """A window as long as a dimension, that ends at each of its elements."""
+    """Convert a window as long as its dimension that ends at each element: a cumulative sum."""
     value, *_ = op.inputs
     shape, reducer = shape_of(value), stablehlo.reducer_of(op.body)
     long = [dim for dim, size in enumerate(op.sizes) if size != 1]
@@ -90,7 +90,7 @@ def _reduce_window(graph: Graph, op: stablehlo.ReduceWindowOp) -> SSAValue:
     return graph.add(_RUNNING[reducer], [value], op.outputs[0].type, dim=dim)
 
 
-CONVERTERS: dict[type[Operation], Callable[..., Any]] = {
+CONVERTERS: dict[type[Operation], Callable[..., SSAValue]] = {
     stablehlo.GatherOp: _gather,
     stablehlo.ScatterOp: _scatter,
     stablehlo.ReduceWindowOp: _reduce_window,

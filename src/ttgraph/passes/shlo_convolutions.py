@@ -11,34 +11,34 @@ from ttgraph.dialects import stablehlo
 from ttgraph.dialects.stablehlo import shape_of
 
 from .graph_maker import Graph, no_counterpart
-from .shlo_places import padded, reversed_along
+from .shlo_places import pad_dim, reverse_dims
 
 
 def _convolution(graph: Graph, op: stablehlo.ConvolutionOp) -> SSAValue:
-    """Channels come last, one axis becomes two; what is spread out is a transposed convolution."""
+    """Convert a convolution: channels last, two axes; transposed if the input is dilated."""
     axes, numbers = op.axes, op.numbers
     if len(axes) not in (1, 2):
         raise no_counterpart(op, f"a convolution along {len(axes)} axes")
     counted = [str(n) for n in range(len(axes))]
     ones = (1,) * (2 - len(axes))
-    value = _in_order(graph, op.lhs, numbers.input, ["b", *counted, "f"])
+    value = _reorder(graph, op.lhs, numbers.input, ["b", *counted, "f"])
     value = _batches_as_groups(graph, value, op.batch_group_count.value.data)
     is_transposed = _is_transposed(axes)
     if not is_transposed:
-        value, axes = _spread_out(graph, value, axes)
+        value, axes = _insert_zeros(graph, value, axes)
     first, *sizes, last = shape_of(value)
     value = graph.reshape(value, (first, *ones, *sizes, last))
     if is_transposed:
-        found = _transposed(graph, op, value, axes)
+        found = _transposed_convolution(graph, op, value, axes)
     else:
         found = _plain_convolution(graph, op, value, axes)
     first, *sizes, last = shape_of(found)
     found = graph.reshape(found, (first, *sizes[len(ones) :], last))
-    return _in_order(graph, found, ("b", *counted, "f"), numbers.output)
+    return _reorder(graph, found, ("b", *counted, "f"), numbers.output)
 
 
 def _is_transposed(axes: list[stablehlo.Axis]) -> bool:
-    """Is there a transposed convolution for it: without steps, and with as much after it."""
+    """Is there a transposed convolution for it: no strides, and enough padding after it?"""
     reach = [axis.dilation * (axis.size - 1) for axis in axes]
     return all(
         axis.stride == 1 and axis.before <= edge and 0 <= axis.after - axis.before < axis.spread
@@ -47,7 +47,7 @@ def _is_transposed(axes: list[stablehlo.Axis]) -> bool:
 
 
 def _batches_as_groups(graph: Graph, value: SSAValue, groups: int) -> SSAValue:
-    """Groups of the batch become groups of the channels, which come last."""
+    """Turn groups of the batch into groups of the channels, which come last."""
     if groups == 1:
         return value
     batch, *sizes, channels = shape_of(value)
@@ -57,22 +57,22 @@ def _batches_as_groups(graph: Graph, value: SSAValue, groups: int) -> SSAValue:
     return graph.reshape(apart, (batch // groups, *sizes, groups * channels))
 
 
-def _spread_out(
+def _insert_zeros(
     graph: Graph, value: SSAValue, axes: list[stablehlo.Axis]
 ) -> tuple[SSAValue, list[stablehlo.Axis]]:
-    """Zeros between the elements and borders that take some away are made beforehand."""
+    """Insert zeros between elements, and crop negative padding, before the convolution."""
     found = []
     for number, axis in enumerate(axes):
         if axis.spread > 1 or min(axis.before, axis.after) < 0:
             zero = graph.number(0, value)
             border = (axis.before, axis.after, axis.spread - 1)
-            value = padded(graph, value, number + 1, border, zero)
+            value = pad_dim(graph, value, number + 1, border, zero)
             axis = replace(axis, before=0, after=0, spread=1)
         found.append(axis)
     return value, found
 
 
-def _in_order(
+def _reorder(
     graph: Graph, value: SSAValue, given: Sequence[str], wanted: Sequence[str]
 ) -> SSAValue:
     return graph.permute(value, tuple(given.index(each) for each in wanted))
@@ -87,8 +87,8 @@ def _weights(
         for number, axis in enumerate(op.axes)
         if axis.is_reversed is not is_reversed
     ]
-    value = reversed_along(graph, op.rhs, turned)
-    value = _in_order(graph, value, op.numbers.kernel, [*letters, *counted])
+    value = reverse_dims(graph, op.rhs, turned)
+    value = _reorder(graph, value, op.numbers.kernel, [*letters, *counted])
     first, second, *sizes = shape_of(value)
     return graph.reshape(value, (first, second, *(1,) * (2 - len(sizes)), *sizes))
 
@@ -108,13 +108,13 @@ def _plain_convolution(
         "dilation": [axis.dilation for axis in two],
         "groups": groups,
     }
-    return graph.by_table("conv2d", [value, weight], **attributes)
+    return graph.add_by_table("conv2d", [value, weight], **attributes)
 
 
-def _transposed(
+def _transposed_convolution(
     graph: Graph, op: stablehlo.ConvolutionOp, value: SSAValue, axes: list[stablehlo.Axis]
 ) -> SSAValue:
-    """The weights of a group are (in, out, height, width), and the groups one after the other."""
+    """Convert a transposed convolution; a group's weights are (in, out, height, width)."""
     weight, groups = _weights(graph, op, "io", True), _groups(op)
     inputs, outputs, *kernel = shape_of(weight)
     apart = graph.reshape(weight, (inputs, groups, outputs // groups, *kernel))
@@ -131,7 +131,7 @@ def _transposed(
         "dilation": [axis.dilation for axis in two],
         "groups": groups,
     }
-    return graph.by_table("conv_transpose2d", [value, weight], **attributes)
+    return graph.add_by_table("conv_transpose2d", [value, weight], **attributes)
 
 
 CONVERTERS: dict[type[Operation], Callable[..., SSAValue]] = {

@@ -1,4 +1,4 @@
-"""Part of shlo-to-ttir: functions of each element that ttnn has under no name."""
+"""Part of shlo-to-ttir: elementwise functions that ttnn lacks."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from .graph_maker import Graph, Term, no_counterpart
 Function = Callable[[Term], Term]
 
 
-def _truncated(x: Term) -> Term:
+def _truncate(x: Term) -> Term:
     return (x < 0).where(x.ceil(), x.floor())
 
 
 def _round_nearest_afz(x: Term) -> Term:
-    """Halves go away from zero."""
-    whole = _truncated(x)
+    """Round halves away from zero."""
+    whole = _truncate(x)
     is_far = (x - whole).abs() >= 0.5
     return whole + is_far.where(x.sign(), x.number(0))
 
@@ -33,7 +33,7 @@ def cube_root(x: Term) -> Term:
 
 
 def _popcnt(x: Term) -> Term:
-    """Bits are counted in pairs, then in fours, and so on."""
+    """Count set bits in pairs, then in fours, and so on."""
     for mask, shift in _MASKS:
         x = (x & mask) + (x >> shift & mask)
     return x
@@ -45,7 +45,7 @@ _MASKS = (
 
 
 def _count_leading_zeros(x: Term) -> Term:
-    """All bits below the first are set: what is left are the zeros."""
+    """Count leading zeros: set all bits below the first one, and count the others."""
     for shift in (1, 2, 4, 8, 16):
         x = x | x >> shift
     return 32 - _popcnt(x)
@@ -61,7 +61,7 @@ _LANCZOS = (
 
 
 def _lanczos(x: Term) -> tuple[Term, Term]:
-    """The sum of the series at x - 1, and that of its derivative without the sign."""
+    """Return the series at x - 1, and its derivative without the sign."""
     total, slope = x.number(_LANCZOS[0]), x.number(0)
     for number, weight in enumerate(_LANCZOS[1:]):
         below = x + number
@@ -71,29 +71,29 @@ def _lanczos(x: Term) -> tuple[Term, Term]:
 
 
 def _lgamma(x: Term) -> Term:
-    """Below 1/2 by the reflection at it."""
+    """Compute lgamma, by reflection below 1/2."""
     is_low = x < 0.5
     high = is_low.where(1 - x, x)
     total, _ = _lanczos(high)
     shifted = high + 6.5
     found = (high - 0.5) * shifted.log() - shifted + (total.log() + log(2 * pi) / 2)
-    mirrored = log(pi) - _turned(x).sin().abs().log()
+    mirrored = log(pi) - _pi_distance(x).sin().abs().log()
     return is_low.where(mirrored - found, found)
 
 
-def _turned(x: Term) -> Term:
-    """pi times the distance from the nearest whole number: the sine has its precision near 0."""
+def _pi_distance(x: Term) -> Term:
+    """Return pi times the distance from the nearest integer: the sine is precise near 0."""
     return (x - x.round()) * pi
 
 
 def _digamma(x: Term) -> Term:
-    """The derivative of the function above."""
+    """Compute the derivative of lgamma."""
     is_low = x < 0.5
     high = is_low.where(1 - x, x)
     total, slope = _lanczos(high)
     shifted = high + 6.5
     found = shifted.log() - slope / total - 7 / shifted
-    return is_low.where(found - pi / _turned(x).tan(), found)
+    return is_low.where(found - pi / _pi_distance(x).tan(), found)
 
 
 def is_finite(x: Term) -> Term:
@@ -120,12 +120,12 @@ def function(graph: Graph, op: Any) -> SSAValue:
 
 
 def random_bits(graph: Graph, op: stablehlo.RngBitGeneratorOp) -> list[SSAValue]:
-    """A list of 32 bits, whose state comes as words: there are no 64 bits here."""
+    """Convert to a list of 32-bit numbers, with the state as words: there are no 64 bits here."""
     state, bits = op.initial_state, op.output
     if op.rng_algorithm.data != "THREE_FRY" or len(shape_of(bits)) != 1 or op.output_state.uses:
         what = f"{op.name} by {op.rng_algorithm.data}, or with the state after it,"
         raise no_counterpart(op, what)
-    if shape_of(state) != (2, 2):  # not what was words before it was joined
+    if shape_of(state) != (2, 2):  # not made by joining words
         raise no_counterpart(op)
     words = graph.reshape(state, (STATE_WORDS,))
     found = graph.add("random_bits", [words], tensor_type(bits), shape=list(shape_of(bits)))

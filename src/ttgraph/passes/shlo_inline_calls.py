@@ -1,7 +1,7 @@
 """shlo-inline-calls: the private functions that jax makes are put where they are called.
 
-What changes no number goes away: that several operations are computed together, and where the
-parts of a tensor lie on a mesh of one device. Larger meshes are refused.
+Also removes operations that change no number: barriers, and shardings on a mesh of one device.
+Rejects larger meshes.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def apply(op: ModuleOp) -> None:
 
 
 def _name_composite(op: stablehlo.CompositeOp) -> None:
-    """What has a name of chlo is that operation; anything else is a call of its function."""
+    """Turn a composite with a chlo name into that operation, any other into a call."""
     kind = stablehlo.chlo_operations().get(op.composite_name.data)
     types = [value.type for value in op.outputs]
     made: Operation
@@ -57,7 +57,7 @@ def _is_private(function: func.FuncOp) -> bool:
 
 
 def _inline_all(function: func.FuncOp, functions: dict[str, func.FuncOp]) -> None:
-    """Functions that call themselves cannot be inlined; StableHLO has none."""
+    """Inline all calls. Assumes no recursive function: StableHLO has none."""
     chain: dict[func.CallOp, tuple[str, ...]] = {}
     while calls := [each for each in function.body.walk() if isinstance(each, func.CallOp)]:
         for call in calls:
@@ -76,7 +76,7 @@ def _inline(call: func.CallOp, callee: func.FuncOp) -> list[func.CallOp]:
     """Put a copy of the body in the place of the call; the calls in it."""
     block = callee.body.clone().block
     for each in block.walk():
-        if span_of(each.location) is None:  # jax gives one function to all its callers
+        if span_of(each.location) is None:  # jax shares one function among its callers
             each.location = call.location
     inner = [each for each in block.walk() if isinstance(each, func.CallOp)]
     end = block.last_op

@@ -1,4 +1,4 @@
-"""Part of shlo-to-ttir: the place of the largest element, and elements in order."""
+"""Part of shlo-to-ttir: argmax and sorting."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from .graph_maker import Graph, no_counterpart, tensor_like
 
 
 def place_of_extreme(graph: Graph, op: stablehlo.RegionReduceOp) -> list[SSAValue]:
-    """The largest or smallest of numbers and the first of the places that have it: what is no
-    number counts as both.
+    """Return the largest or smallest number and its first position. NaN counts as largest and as
+    smallest.
     """
     name, dims = _extreme(op), ints(op.dimensions)
     if name is None or len(dims) != 1 or len(op.inputs) != 2:
@@ -30,7 +30,7 @@ def place_of_extreme(graph: Graph, op: stablehlo.RegionReduceOp) -> list[SSAValu
 
 
 def _extreme(op: stablehlo.RegionReduceOp) -> str | None:
-    """Of the body that jax writes: the first comparison of the values tells which."""
+    """Read jax's reducer body: the first comparison of values tells max or min."""
     arguments = op.body.block.args
     found = [each for each in op.body.block.ops if isinstance(each, stablehlo.CompareOp)]
     if len(arguments) != 4 or not found:
@@ -49,28 +49,28 @@ Keys = list[tuple[int, bool]]  # the operand, and whether the largest comes firs
 
 
 def sort(graph: Graph, op: stablehlo.SortOp) -> list[SSAValue]:
-    """The places in order, and each operand at these places."""
+    """Sort positions by the keys, and take each operand at these positions."""
     keys = _keys(op.comparator.block.last_op, op)
     if keys is None:
         raise no_counterpart(op, "a sort by something else than its operands")
     order: SSAValue | None = None
-    for number, descending in reversed(keys):  # of equal ones the order so far stays
-        order = _ordered(graph, op.inputs[number], order, op.dim, descending)
+    for number, descending in reversed(keys):  # sorting is stable
+        order = _sort_by(graph, op.inputs[number], order, op.dim, descending)
     assert order is not None
-    return [at_places(graph, value, order, op.dim) for value in op.inputs]
+    return [take_at(graph, value, order, op.dim) for value in op.inputs]
 
 
-def _ordered(
+def _sort_by(
     graph: Graph, key: SSAValue, before: SSAValue | None, dim: int, descending: bool
 ) -> SSAValue:
     if before is not None:
-        key = at_places(graph, key, before, dim)
+        key = take_at(graph, key, before, dim)
     type = TensorType(i32, shape_of(key))
     order = graph.add("argsort", [key], type, dim=dim, descending=descending)
-    return order if before is None else at_places(graph, before, order, dim)
+    return order if before is None else take_at(graph, before, order, dim)
 
 
-def at_places(graph: Graph, value: SSAValue, places: SSAValue, dim: int) -> SSAValue:
+def take_at(graph: Graph, value: SSAValue, places: SSAValue, dim: int) -> SSAValue:
     made = value.owner
     if isinstance(made, ttir.MATH["arange"]) and made.values()["dim"] == dim:
         return graph.cast(places, element_of(value))
@@ -79,7 +79,7 @@ def at_places(graph: Graph, value: SSAValue, places: SSAValue, dim: int) -> SSAV
 
 
 def _keys(end: Operation | None, op: stablehlo.SortOp) -> Keys | None:
-    """By what the comparator orders: `a < b`, or `a < b or (a == b and ...)` for one key more."""
+    """Read a comparator's keys: `a < b`, or `a < b or (a == b and ...)` for one more key."""
     if not isinstance(end, stablehlo.ReturnOp):
         return None
     return _keys_of(end.operands[0], op)
@@ -88,7 +88,7 @@ def _keys(end: Operation | None, op: stablehlo.SortOp) -> Keys | None:
 def _keys_of(value: SSAValue, op: stablehlo.SortOp) -> Keys | None:
     made = value.owner
     if isinstance(made, stablehlo.CompareOp):
-        number = _compared(made, op)
+        number = _find_compared(made, op)
         direction = {"LT": False, "GT": True}.get(made.comparison_direction.data)
         return None if number is None or direction is None else [(number, direction)]
     if isinstance(made, stablehlo.BINARY["or"]):
@@ -101,10 +101,10 @@ def _keys_of(value: SSAValue, op: stablehlo.SortOp) -> Keys | None:
 def _more_keys(first: Keys, rest: Operation, op: stablehlo.SortOp) -> Keys | None:
     equal, others = rest.operands[0].owner, rest.operands[1]
     if not isinstance(equal, stablehlo.CompareOp) or equal.comparison_direction.data != "EQ":
-        # what is no number comes after all others, as it does in any order here
+        # NaNs come last, as in every order here
         return first if _is_about_nan(equal) else None
     more = _keys_of(others, op)
-    if more is not None and _compared(equal, op) == first[0][0]:
+    if more is not None and _find_compared(equal, op) == first[0][0]:
         return [*first, *more]
     return first if _is_about_nan(others.owner) and equal.lhs is equal.rhs else None
 
@@ -117,8 +117,8 @@ def _is_about_nan(made: object) -> bool:
     )
 
 
-def _compared(compare: stablehlo.CompareOp, op: stablehlo.SortOp) -> int | None:
-    """The operand whose two elements are compared."""
+def _find_compared(compare: stablehlo.CompareOp, op: stablehlo.SortOp) -> int | None:
+    """Return the operand whose two elements are compared."""
     arguments: list[SSAValue] = [*op.comparator.block.args]
     first, second = _plain(compare.lhs), _plain(compare.rhs)
     if first not in arguments or second not in arguments:
@@ -128,7 +128,7 @@ def _compared(compare: stablehlo.CompareOp, op: stablehlo.SortOp) -> int | None:
 
 
 def _plain(value: SSAValue) -> SSAValue:
-    """jax makes one zero of both and one of all that are no numbers before it compares."""
+    """Skip jax's normalization of zeros and NaNs before a comparison."""
     made = value.owner
     while isinstance(made, stablehlo.SelectOp) and isinstance(made.on_true.owner, _CONSTANTS):
         value = made.on_false
@@ -141,7 +141,7 @@ _CONSTANTS = (stablehlo.ConstantOp, ttir.MATH["full"])  # in the comparator, or 
 
 def top_k(graph: Graph, op: stablehlo.TopKOp) -> list[SSAValue]:
     dim = len(shape_of(op.operand)) - 1
-    order = _ordered(graph, op.operand, None, dim, True)
+    order = _sort_by(graph, op.operand, None, dim, True)
     places = graph.slice_along(order, dim, 0, op.k.value.data)
-    values = at_places(graph, op.operand, places, dim)
+    values = take_at(graph, op.operand, places, dim)
     return [values, graph.cast(places, element_of(op.indices))]

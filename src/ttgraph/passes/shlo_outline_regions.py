@@ -1,8 +1,8 @@
 """shlo-outline-regions: loops and branches become calls of functions of their own.
 
-A chip has no program counter for a graph: the host calls the function of a body as long as that of
-the condition gives true, or the one of several branches that a number names. What a region uses
-from outside becomes an argument, in the condition and the body of a loop the same ones.
+A chip has no program counter for a graph: the host calls the body's function while the condition's
+function returns true, or the branch that a number selects. Values that a region uses from outside
+become arguments; a loop's condition and body have the same ones.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ def apply(op: ModuleOp) -> None:
 
 
 class _Outlining:
-    """One function: what is taken out of it gets its name and a number."""
+    """Outlines the regions of one function; new functions get its name and a number."""
 
     def __init__(self, module: ModuleOp, name: str):
         self.module, self.name = module, name
         self.numbers = count()
 
     def run(self, function: func.FuncOp) -> None:
-        """Loops in loops are found in the functions that the outer ones become."""
+        """Outline a function's regions; nested loops are outlined from the new functions."""
         for op in list(function.body.block.ops):
             if (made := self._call(op)) is not None:
                 replace_by(op, *made.results)
@@ -94,15 +94,15 @@ class _Outlining:
 def _used_from_outside(regions: Sequence[Region]) -> list[SSAValue]:
     found: dict[SSAValue, None] = {}
     for region in regions:
-        own = set(_defined(region))
+        own = set(_find_defined(region))
         found |= {value: None for op in region.walk() for value in op.operands if value not in own}
     return list(found)
 
 
-def _defined(region: Region) -> Iterator[SSAValue]:
+def _find_defined(region: Region) -> Iterator[SSAValue]:
     for block in region.blocks:
         yield from block.args
         for op in block.ops:
             yield from op.results
             for inner in op.regions:
-                yield from _defined(inner)
+                yield from _find_defined(inner)

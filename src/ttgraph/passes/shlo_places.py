@@ -1,7 +1,7 @@
-"""Part of shlo-to-ttir: borders, the other way round, and elements at places that are computed.
+"""Part of shlo-to-ttir: padding, reversal, and elements at computed positions.
 
-Rows of a table can be taken at computed places (ttnn.embedding), and nothing else: the dimensions
-in which places are computed are brought to the front and counted as the rows of one table.
+ttnn can only take rows of a table at computed positions (ttnn.embedding): the dimensions with
+computed positions move to the front and are flattened to the rows of one table.
 """
 
 from __future__ import annotations
@@ -18,70 +18,72 @@ from ttgraph.dialects.stablehlo import ints, shape_of
 
 from .graph_maker import Graph
 
-# Borders ------------------------------------------------------------------------------------------
+# Padding ------------------------------------------------------------------------------------------
 
 
 def pad(graph: Graph, op: stablehlo.PadOp) -> SSAValue:
     value = op.operand
     for dim, (low, high, between) in enumerate(op.borders):
-        value = padded(graph, value, dim, (low, high, between), op.padding_value)
+        value = pad_dim(graph, value, dim, (low, high, between), op.padding_value)
     return value
 
 
-def padded(
+def pad_dim(
     graph: Graph, value: SSAValue, dim: int, border: tuple[int, int, int], filling: SSAValue
 ) -> SSAValue:
-    """With a border along one dimension; less than 0 takes elements away."""
+    """Pad along one dimension; negative padding crops."""
     low, high, between = border
     if between:
-        value = _spread(graph, value, dim, between, filling)
+        value = _insert_between(graph, value, dim, between, filling)
     size = shape_of(value)[dim]
     value = graph.slice_along(value, dim, max(0, -low), size - max(0, -high))
     parts = [value]
     if low > 0:
-        parts.insert(0, _filled(graph, value, dim, low, filling))
+        parts.insert(0, _make_border(graph, value, dim, low, filling))
     if high > 0:
-        parts.append(_filled(graph, value, dim, high, filling))
+        parts.append(_make_border(graph, value, dim, high, filling))
     return graph.concat(parts, dim)
 
 
-def _filled(graph: Graph, like: SSAValue, dim: int, size: int, filling: SSAValue) -> SSAValue:
+def _make_border(graph: Graph, like: SSAValue, dim: int, size: int, filling: SSAValue) -> SSAValue:
     sizes = list(shape_of(like))
     sizes[dim] = size
     return graph.expand(filling, tuple(sizes))
 
 
-def _spread(graph: Graph, value: SSAValue, dim: int, between: int, filling: SSAValue) -> SSAValue:
-    """Elements along a dimension with others between them: a dimension more, then cut."""
+def _insert_between(
+    graph: Graph, value: SSAValue, dim: int, between: int, filling: SSAValue
+) -> SSAValue:
+    """Insert padding between elements: add a dimension, pad it, flatten, and crop."""
     shape = shape_of(value)
     if shape[dim] < 2:
         return value
     apart = graph.reshape(value, (*shape[: dim + 1], 1, *shape[dim + 1 :]))
-    apart = graph.concat([apart, _filled(graph, apart, dim + 1, between, filling)], dim + 1)
+    apart = graph.concat([apart, _make_border(graph, apart, dim + 1, between, filling)], dim + 1)
     size = shape[dim] * (between + 1)
     joined = graph.reshape(apart, (*shape[:dim], size, *shape[dim + 1 :]))
     return graph.slice_along(joined, dim, 0, size - between)
 
 
 def reverse(graph: Graph, op: stablehlo.ReverseOp) -> SSAValue:
-    return reversed_along(graph, op.operand, ints(op.dimensions))
+    return reverse_dims(graph, op.operand, ints(op.dimensions))
 
 
-def reversed_along(graph: Graph, value: SSAValue, dims: Iterable[int]) -> SSAValue:
+def reverse_dims(graph: Graph, value: SSAValue, dims: Iterable[int]) -> SSAValue:
     for dim in dims:
         size = shape_of(value)[dim]
         if size > 1:
-            last = graph.binary("subtract", graph.number_i32(size - 1), graph.counted(size))
+            last = graph.binary("subtract", graph.number_i32(size - 1), graph.iota(size))
             value = graph.take(value, dim, last)
     return value
 
 
-# Places that are computed -------------------------------------------------------------------------
+# Computed positions -------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Where a window starts along a dimension of the table: numbers that broadcast to the batch."""
+    """Window starts along a dimension of the table: numbers that broadcast to the batch."""
 
     dim: int
     size: int  # of the window
@@ -89,14 +91,14 @@ class Start:
 
 
 def window_sizes(starts: list[Start]) -> tuple[int, ...]:
-    """Those of the windows; none if all of them are single elements."""
+    """Return the sizes of the windows; none if all of them are single elements."""
     sizes = tuple(start.size for start in starts)
     return () if set(sizes) == {1} else sizes
 
 
 def positions(graph: Graph, starts: list[Start], rank: int) -> list[SSAValue]:
-    """The places along each dimension of `starts`, which broadcast to the shape of the batch, of
-    `rank` dimensions, and the windows.
+    """Return positions along each dimension of `starts`, which broadcast to the batch's `rank`
+    dimensions and the windows.
     """
     found = []
     more = [1] * len(window_sizes(starts))
@@ -107,28 +109,28 @@ def positions(graph: Graph, starts: list[Start], rank: int) -> list[SSAValue]:
         if start.size > 1:
             window = [1] * (rank + len(starts))
             window[rank + number] = start.size
-            counted = graph.reshape(graph.counted(start.size), tuple(window))
+            counted = graph.reshape(graph.iota(start.size), tuple(window))
             place = graph.binary("add", place, counted)
         found.append(place)
     return found
 
 
 def row_numbers(graph: Graph, places: list[SSAValue], sizes: tuple[int, ...]) -> SSAValue:
-    """The rows of a table whose rows are counted by dimensions of these sizes."""
+    """Return row numbers of a table whose rows are the flattened dimensions of these sizes."""
     number, *others = places
     for place, size in zip(others, sizes[1:], strict=True):
         number = graph.binary("add", graph.binary("multiply", number, size), place)
     return number
 
 
-def clamped(graph: Graph, place: SSAValue, limit: int) -> SSAValue:
-    """A place at which the window is inside."""
+def clamp_start(graph: Graph, place: SSAValue, limit: int) -> SSAValue:
+    """Clamp a start so that the window is inside."""
     low = graph.binary("maximum", graph.cast(place, i32), 0)
     return graph.binary("minimum", low, limit)
 
 
 def windows(graph: Graph, value: SSAValue, starts: list[Start], batch: tuple[int, ...]) -> SSAValue:
-    """Windows of a tensor: batch, the sizes of the windows, and the other dimensions."""
+    """Take windows of a tensor: (batch, sizes of the windows, other dimensions)."""
     shape = shape_of(value)
     front = tuple(start.dim for start in starts)
     others = tuple(dim for dim in range(len(shape)) if dim not in front)
@@ -144,7 +146,7 @@ def windows(graph: Graph, value: SSAValue, starts: list[Start], batch: tuple[int
 def dynamic_slice(graph: Graph, op: stablehlo.DynamicSliceOp) -> SSAValue:
     shape, sizes = shape_of(op.operand), ints(op.slice_sizes)
     starts = [
-        Start(dim, size, clamped(graph, op.start_indices[dim], shape[dim] - size))
+        Start(dim, size, clamp_start(graph, op.start_indices[dim], shape[dim] - size))
         for dim, size in enumerate(sizes)
         if size != shape[dim]
     ]
@@ -157,14 +159,14 @@ def dynamic_slice(graph: Graph, op: stablehlo.DynamicSliceOp) -> SSAValue:
 
 
 def dynamic_update_slice(graph: Graph, op: stablehlo.DynamicUpdateSliceOp) -> SSAValue:
-    """Along each dimension the update is stretched over the whole, and chosen where it belongs."""
+    """Convert an update: along each dimension, stretch it to the whole and select its part."""
     shape, update = shape_of(op.operand), op.update
     inside: SSAValue | None = None
     for dim, size in enumerate(shape_of(op.update)):
         if size == shape[dim]:
             continue
-        place = graph.reshape(clamped(graph, op.start_indices[dim], shape[dim] - size), (1,))
-        offset = graph.binary("subtract", graph.counted(shape[dim]), place)
+        place = graph.reshape(clamp_start(graph, op.start_indices[dim], shape[dim] - size), (1,))
+        offset = graph.binary("subtract", graph.iota(shape[dim]), place)
         bounded = graph.binary("minimum", graph.binary("maximum", offset, 0), size - 1)
         update = graph.take(update, dim, bounded)
         here = graph.compare("eq", offset, bounded)
@@ -185,22 +187,22 @@ def gather(graph: Graph, op: stablehlo.GatherOp) -> SSAValue:
     starts = []
     for dim, size in enumerate(sizes):
         if dim in batching:
-            starts.append(Start(dim, 1, _counted_along(graph, batch, op, batching[dim])))
+            starts.append(Start(dim, 1, _iota_along(graph, batch, op, batching[dim])))
         elif dim in places and size != shape[dim]:
             place = places[dim]
             if not stablehlo.has_checked_indices(op):
-                place = clamped(graph, place, shape[dim] - size)
+                place = clamp_start(graph, place, shape[dim] - size)
             starts.append(Start(dim, size, place))
         elif dim not in places:
             value = graph.slice_along(value, dim, 0, size)
-    if not starts:  # whole slices at place 0
+    if not starts:  # whole slices at position 0
         starts = [Start(0, sizes[0], graph.number_i32(0))]
     found = windows(graph, value, starts, batch)
-    return _placed(graph, op, found, [start.dim for start in starts])
+    return _restore_order(graph, op, found, [start.dim for start in starts])
 
 
 def index_parts(graph: Graph, indices: SSAValue, place: int) -> list[SSAValue]:
-    """The places along each of the dimensions that the indices have a part for."""
+    """Return the positions for each part of the indices."""
     shape = shape_of(indices)
     if place == len(shape):
         return [indices]
@@ -209,18 +211,18 @@ def index_parts(graph: Graph, indices: SSAValue, place: int) -> list[SSAValue]:
     return [graph.reshape(part, batch) for part in parts]
 
 
-def _counted_along(
-    graph: Graph, batch: tuple[int, ...], op: stablehlo.GatherOp, dim: int
-) -> SSAValue:
-    """The position along a dimension of the indices, counted without that of their parts."""
+def _iota_along(graph: Graph, batch: tuple[int, ...], op: stablehlo.GatherOp, dim: int) -> SSAValue:
+    """Return positions along a dimension of the indices, ignoring the dimension of their parts."""
     dim -= dim > op.dimension_numbers.data.index_vector_dim
     shape = [1] * len(batch)
     shape[dim] = batch[dim]
-    return graph.reshape(graph.counted(batch[dim]), tuple(shape))
+    return graph.reshape(graph.iota(batch[dim]), tuple(shape))
 
 
-def _placed(graph: Graph, op: stablehlo.GatherOp, found: SSAValue, front: list[int]) -> SSAValue:
-    """From (batch, dimensions in front, others) to the places that the gather wants."""
+def _restore_order(
+    graph: Graph, op: stablehlo.GatherOp, found: SSAValue, front: list[int]
+) -> SSAValue:
+    """Permute (batch, dimensions in front, others) to the gather's order."""
     numbers, rank, batch = op.dimension_numbers.data, len(shape_of(op.operand)), op.indices_shape
     order = [*front, *(dim for dim in range(rank) if dim not in front)]
     gone = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}

@@ -1,7 +1,7 @@
-"""Part of shlo-to-ttir: a scatter of windows, as one of the rows of a table.
+"""Part of shlo-to-ttir: a scatter of windows, as a scatter of a table's rows.
 
-As for a gather, the dimensions in which places are computed are counted as the rows of one table.
-What has no place in the tensor goes to a row more, which is cut off afterwards.
+Like for a gather, the dimensions with computed positions are flattened to the rows of one table.
+Updates outside the tensor go to an extra row, which is cut off afterwards.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def scatter(graph: Graph, op: stablehlo.ScatterOp) -> SSAValue:
 
 
 def _windows(op: stablehlo.ScatterOp) -> dict[int, int]:
-    """The size of the window along each dimension that the updates have."""
+    """Return the window's size along each dimension of the updates."""
     numbers = op.scatter_dimension_numbers.data
     gone = {*numbers.inserted_window_dims, *numbers.input_batching_dims}
     kept = [dim for dim in range(len(shape_of(op.input))) if dim not in gone]
@@ -71,7 +71,7 @@ def _starts(graph: Graph, op: stablehlo.ScatterOp) -> list[Start]:
         ones = [1] * len(batch)
         place = along - (along > vector)
         ones[place] = batch[place]
-        places[dim] = graph.reshape(graph.counted(batch[place]), tuple(ones))
+        places[dim] = graph.reshape(graph.iota(batch[place]), tuple(ones))
     found = []
     for dim, size in enumerate(shape):
         if dim in places or windows.get(dim, 1) != size:
@@ -83,7 +83,7 @@ def _starts(graph: Graph, op: stablehlo.ScatterOp) -> list[Start]:
 def _numbers(
     graph: Graph, op: stablehlo.ScatterOp, starts: list[Start], sizes: tuple[int, ...]
 ) -> SSAValue:
-    """The row of each update; that after the last for what has no place."""
+    """Return the row of each update; the row after the last for updates outside the tensor."""
     batch = _batch(op)
     places = positions(graph, starts, len(batch))
     inside = []
@@ -103,7 +103,7 @@ def _batch(op: stablehlo.ScatterOp) -> tuple[int, ...]:
 def _updates(
     graph: Graph, op: stablehlo.ScatterOp, starts: list[Start], others: tuple[int, ...]
 ) -> SSAValue:
-    """Batch, windows, and the other dimensions."""
+    """Permute the updates to (batch, windows, other dimensions)."""
     windows = op.scatter_dimension_numbers.data.update_window_dims
     at = dict(zip(_windows(op), windows, strict=True))
     batch = [dim for dim in range(len(shape_of(op.updates))) if dim not in windows]

@@ -1,7 +1,7 @@
 """shlo-to-ttir: StableHLO becomes ttir, with one ttir.tt_lang_op for each call of one.
 
-Operations without a counterpart are put together from others: a general product from permutations,
-reshapes and a matrix product, a reduction with a start value from one without, and so on.
+Composes operations without a counterpart from others: a general product from permutations, reshapes
+and a matrix product, a reduction with a start value from one without, and so on.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from xdsl.dialects.builtin import (
     f32,
     i1,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from ttgraph.dialects import stablehlo, ttir
-from ttgraph.dialects.graph import as_text
+from ttgraph.dialects.graph import Tensor, as_text
 from ttgraph.dialects.stablehlo import element_of, ints, shape_of, tensor_type
 from ttgraph.graph_ops import BY_STABLEHLO
 from ttl.diagnostics import CompileError, codes
@@ -52,7 +52,7 @@ def apply(op: ModuleOp) -> None:
 
 @dataclass
 class _Conversion:
-    """One function. Tuples are taken apart: `tuples` has the elements of each."""
+    """Converts one function. `tuples` has the elements of each tuple."""
 
     function: func.FuncOp
     tuples: dict[SSAValue, list[SSAValue]] = field(default_factory=dict)
@@ -84,8 +84,8 @@ class _Conversion:
             raise no_counterpart(op, f"{op.name} of complex numbers")
         else:
             graph = Graph(Maker.before(op))
-            found = _CONVERTERS.get(type(op), _by_row)(graph, op)
-            values = found if isinstance(found, list) else [_wrapped(graph, op, found)]
+            found = _CONVERTERS.get(type(op), _convert_row)(graph, op)
+            values = found if isinstance(found, list) else [_wrap(graph, op, found)]
             for old, new in zip(op.results, values, strict=True):
                 old.replace_all_uses_with(new)
 
@@ -99,7 +99,7 @@ class _Conversion:
                 old.replace_all_uses_with(new)
 
     def _return(self, op: func.ReturnOp) -> None:
-        """A tuple that is returned becomes several results."""
+        """Return the elements of a tuple as several results."""
         values = [part for value in op.operands for part in self.tuples.get(value, [value])]
         if len(values) != len(op.operands):
             Maker.before(op).add(func.ReturnOp(*values))
@@ -108,15 +108,15 @@ class _Conversion:
         self.function.function_type = FunctionType.from_lists(inputs, [v.type for v in values])
 
 
-def _element(value: SSAValue) -> Any:
+def _element(value: SSAValue) -> Attribute | None:
     return value.type.get_element_type() if isinstance(value.type, TensorType) else None
 
 
 Converter = Callable[[Graph, Any], SSAValue | list[SSAValue]]
 
 
-def _by_row(graph: Graph, op: Operation) -> SSAValue:
-    """What is one operation of the table."""
+def _convert_row(graph: Graph, op: Operation) -> SSAValue:
+    """Convert an operation that is one row of the table."""
     key = op.name
     if isinstance(op, stablehlo.CompareOp):
         key += f" {op.comparison_direction.data}"
@@ -130,20 +130,20 @@ def _by_row(graph: Graph, op: Operation) -> SSAValue:
     return graph.add(name, list(op.operands), tensor_type(op.results[0]), **attributes)
 
 
-# Of truths they are logical, of whole numbers they are bit by bit.
+# Logical for booleans, bitwise for integers.
 _OF_BITS = ("stablehlo.not", "stablehlo.and", "stablehlo.or", "stablehlo.xor")
 
 
-# The chip has no 8 or 16 bits with a sign: such numbers are 32 bits there, and only these
-# operations can give more than they hold.
+# The chip has no signed 8 or 16 bits: such numbers are 32 bits there, and only these operations
+# can overflow the narrower type.
 _GROWING = (
     "abs", "add", "convert", "divide", "dot_general", "multiply", "negate", "power", "reduce",
     "shift_left", "subtract",
 )  # fmt: skip
 
 
-def _wrapped(graph: Graph, op: Operation, value: SSAValue) -> SSAValue:
-    """What does not fit the bits of an integer wraps around."""
+def _wrap(graph: Graph, op: Operation, value: SSAValue) -> SSAValue:
+    """Wrap around numbers that do not fit an integer's bits."""
     element, type = element_of(value), tensor_type(value)
     if not isinstance(element, IntegerType) or element.signedness.data is Signedness.UNSIGNED:
         return value
@@ -161,24 +161,24 @@ def _wrapped(graph: Graph, op: Operation, value: SSAValue) -> SSAValue:
     return graph.add("subtract", [rest, number(span / 2)], type)
 
 
-# Operations with a form of their own --------------------------------------------------------------
+# Operations with their own form -------------------------------------------------------------------
 
 
 def _convert_type(graph: Graph, op: stablehlo.ConvertOp) -> SSAValue:
     if op.operand.type == op.result.type:
         return op.operand
-    if element_of(op.result) == i1:  # the truth of a number, not its last bit
+    if element_of(op.result) == i1:  # true unless zero, not the last bit
         zero = graph.full(0, tensor_like(op.operand, ()))
         return graph.add("ne", [op.operand, zero], op.result.type)
     value, element = op.operand, element_of(op.result)
-    is_short = isinstance(element, IntegerType) and element.width.data in (8, 16)
-    if is_short and isinstance(element_of(value), AnyFloat):
-        value = _saturated(graph, value, element)
+    is_float = isinstance(element_of(value), AnyFloat)
+    if is_float and isinstance(element, IntegerType) and element.width.data in (8, 16):
+        value = _saturate(graph, value, element)
     return graph.add("typecast", [value], op.result.type)
 
 
-def _saturated(graph: Graph, value: SSAValue, element: Any) -> SSAValue:
-    """What does not fit becomes the nearest number that does, NaN zero: as XLA has it."""
+def _saturate(graph: Graph, value: SSAValue, element: IntegerType) -> SSAValue:
+    """Saturate numbers that do not fit, and turn NaN into zero, like XLA."""
     type = TensorType(f32, shape_of(value))
     value = value if value.type == type else graph.add("typecast", [value], type)
     is_unsigned = element.signedness.data is Signedness.UNSIGNED
@@ -197,7 +197,7 @@ def _clamp(graph: Graph, op: stablehlo.ClampOp) -> SSAValue:
 
 
 def _broadcast(graph: Graph, op: stablehlo.BroadcastInDimOp) -> SSAValue:
-    """Sizes of 1 are put where the operand has no dimension, then all of them grow."""
+    """Insert sizes of 1 for missing dimensions, then expand."""
     given, wanted = shape_of(op.operand), shape_of(op.result)
     order = tuple(sorted(range(len(op.dims)), key=lambda dim: op.dims[dim]))
     value = graph.permute(op.operand, order)
@@ -211,7 +211,7 @@ def _broadcast(graph: Graph, op: stablehlo.BroadcastInDimOp) -> SSAValue:
 
 
 def _divide(graph: Graph, op: stablehlo.BinaryOp) -> SSAValue:
-    """A quotient of integers is rounded towards 0: what is left over is taken off before."""
+    """Divide; for integers, towards 0, by subtracting the remainder first."""
     value = op.lhs
     if not isinstance(element_of(op.result), AnyFloat):
         rest = graph.add("fmod", [op.lhs, op.rhs], op.result.type)
@@ -222,7 +222,7 @@ def _divide(graph: Graph, op: stablehlo.BinaryOp) -> SSAValue:
 def _constant(graph: Graph, op: stablehlo.ConstantOp) -> SSAValue:
     if prod(shape_of(op.result)) and op.value.is_splat():
         value = op.value.get_values()[0]
-        is_truth = element_of(op.result) == i1  # of which the bits may be those of -1
+        is_truth = element_of(op.result) == i1  # whose bits may be -1
         return graph.full(float(bool(value) if is_truth else value), op.result.type)
     made = ttir.ConstantOp.create(result_types=[op.result.type], attributes={"value": op.value})
     return graph.maker.value(made)
@@ -311,7 +311,7 @@ def _tt_lang_op(op: stablehlo.CustomCallOp) -> ttir.TTLangOp:
     if not outs or outs != len(types):
         raise _wrong_call(op, f"{outs} operands are `out`, and it has {len(types)} results")
     inputs = list(op.inputs)
-    if len(inputs) == ins:  # without the outputs: they are made here
+    if len(inputs) == ins:  # outputs are missing: make them
         graph = Graph(Maker.before(op))
         inputs += [graph.add("empty", [], t, shape=list(t.get_shape())) for t in types]
     elif len(inputs) != ins + outs:
@@ -335,13 +335,14 @@ def _frontend_attributes(op: stablehlo.CustomCallOp) -> dict[str, Any]:
     return {**{name: found[name] for name in _REQUIRED}, "shard_spec": spec}
 
 
-def _result_types(op: stablehlo.CustomCallOp) -> list[Any]:
-    types: list[object] = [result.type for result in op.outputs]
+def _result_types(op: stablehlo.CustomCallOp) -> list[Tensor]:
+    types: list[Attribute] = [result.type for result in op.outputs]
     if len(types) == 1 and isinstance(types[0], TupleType):
         types = list(types[0].types)
-    if not all(isinstance(type, TensorType) for type in types):
+    tensors = [type for type in types if isinstance(type, TensorType)]
+    if len(tensors) != len(types):
         raise _wrong_call(op, "its results are not tensors")
-    return types
+    return tensors
 
 
 def _wrong_call(op: Operation, problem: str) -> CompileError:

@@ -1,4 +1,4 @@
-"""Part of shlo-to-ttir: reductions of windows, one dimension after the other."""
+"""Part of shlo-to-ttir: reductions of windows, one dimension at a time."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from ttgraph.dialects import stablehlo
 from ttgraph.dialects.stablehlo import shape_of
 
 from .graph_maker import REDUCERS, Graph, no_counterpart
-from .shlo_places import padded
+from .shlo_places import pad_dim
 
-_FEW = 4  # so many elements of a window are taken one by one
+_FEW = 4  # windows of at most this size are reduced one element at a time
 
 
 def reduce_window(graph: Graph, op: stablehlo.ReduceWindowOp) -> SSAValue:
@@ -25,24 +25,24 @@ def reduce_window(graph: Graph, op: stablehlo.ReduceWindowOp) -> SSAValue:
     base, apart = op.numbers("base_dilations"), op.numbers("window_dilations")
     for dim, size in enumerate(sizes):
         low, high = borders[dim]
-        value = padded(graph, value, dim, (low, high, base[dim] - 1), init)
-        value = reduced_along(graph, name, value, dim, (size, strides[dim], apart[dim]))
+        value = pad_dim(graph, value, dim, (low, high, base[dim] - 1), init)
+        value = reduce_along(graph, name, value, dim, (size, strides[dim], apart[dim]))
     return value
 
 
-def reduced_along(
+def reduce_along(
     graph: Graph, name: str, value: SSAValue, dim: int, window: tuple[int, int, int]
 ) -> SSAValue:
-    """Windows of one dimension: their size, stride, and the distance of their elements."""
+    """Reduce windows along one dimension: `window` is size, stride, and distance of elements."""
     size, stride, apart = window
-    count = shape_of(value)[dim] - (size - 1) * apart  # of windows, if the stride were 1
+    count = shape_of(value)[dim] - (size - 1) * apart  # windows at stride 1
     if size == 1:
         return graph.slice_along(value, dim, 0, count, stride)
     if size <= _FEW:
         starts = range(0, size * apart, apart)
         parts = [graph.slice_along(value, dim, n, n + count, stride) for n in starts]
     else:
-        whole = _doubled(graph, name, value, dim, window)
+        whole = _reduce_doubling(graph, name, value, dim, window)
         parts = [graph.slice_along(whole, dim, 0, count, stride)]
     found = parts[0]
     for part in parts[1:]:
@@ -50,29 +50,29 @@ def reduced_along(
     return found
 
 
-def _shifted(graph: Graph, value: SSAValue, dim: int, start: int, count: int) -> SSAValue:
+def _shift(graph: Graph, value: SSAValue, dim: int, start: int, count: int) -> SSAValue:
     return graph.slice_along(value, dim, start, start + count)
 
 
-def _doubled(
+def _reduce_doubling(
     graph: Graph, name: str, value: SSAValue, dim: int, window: tuple[int, int, int]
 ) -> SSAValue:
-    """Windows of 1, 2, 4 and so on; those whose sizes make up the size, one beside the other."""
+    """Reduce windows of 1, 2, 4 and so on, and join those whose sizes add up to the size."""
     size, _, apart = window
     whole, length, done = value, 1, 0
     found: SSAValue | None = None
     count = shape_of(value)[dim] - (size - 1) * apart
     while True:
         if size & length:
-            part = _shifted(graph, whole, dim, done * apart, count)
+            part = _shift(graph, whole, dim, done * apart, count)
             found = part if found is None else graph.binary(name, found, part)
             done += length
         if done == size:
             assert found is not None
             return found
         left = shape_of(whole)[dim] - length * apart
-        first = _shifted(graph, whole, dim, 0, left)
-        whole = graph.binary(name, first, _shifted(graph, whole, dim, length * apart, left))
+        first = _shift(graph, whole, dim, 0, left)
+        whole = graph.binary(name, first, _shift(graph, whole, dim, length * apart, left))
         length *= 2
 
 
@@ -80,13 +80,13 @@ _CHOICES = {"GE": "maximum", "GT": "maximum", "LE": "minimum", "LT": "minimum"}
 
 
 def select_and_scatter(graph: Graph, op: stablehlo.SelectAndScatterOp) -> SSAValue:
-    """Of each place of a window: where it is the first that is chosen, it gets the source."""
+    """Convert, for each position in a window: if it is the first chosen one, it gets the source."""
     if stablehlo.reducer_of(op.scatter) != "add":
         raise no_counterpart(op, "a scatter to windows by something else than add")
     border = graph.number(REDUCERS[_choice(op)][1], op.operand)
     wide = op.operand
     for dim, (low, high) in enumerate(op.borders):
-        wide = padded(graph, wide, dim, (low, high, 0), border)
+        wide = pad_dim(graph, wide, dim, (low, high, 0), border)
     best, taken = _best(graph, op, wide), None
     total: SSAValue | None = None
     nothing = graph.number(0, op.source)
@@ -120,14 +120,14 @@ def _choice(op: stablehlo.SelectAndScatterOp) -> str:
 
 def _best(graph: Graph, op: stablehlo.SelectAndScatterOp, wide: SSAValue) -> SSAValue:
     for dim, size in enumerate(op.sizes):
-        wide = reduced_along(graph, _choice(op), wide, dim, (size, op.strides[dim], 1))
+        wide = reduce_along(graph, _choice(op), wide, dim, (size, op.strides[dim], 1))
     return wide
 
 
 def _window(
     graph: Graph, op: stablehlo.SelectAndScatterOp, wide: SSAValue, place: tuple[int, ...]
 ) -> SSAValue:
-    """The elements at one place of all windows."""
+    """Return the elements at one position of all windows."""
     counts = shape_of(op.source)
     ends = [
         start + (count - 1) * stride + 1
@@ -143,11 +143,11 @@ def _put(
     place: tuple[int, ...],
     shape: tuple[int, ...],
 ) -> SSAValue:
-    """The other way round: zeros but at one place of all windows."""
+    """Invert _window(): put elements at one position of all windows, zeros elsewhere."""
     zero = graph.number(0, part)
     for dim, start in enumerate(place):
         between = op.strides[dim] - 1
         size = shape_of(part)[dim]
         end = start + (size - 1) * (between + 1) + 1
-        part = padded(graph, part, dim, (start, shape[dim] - end, between), zero)
+        part = pad_dim(graph, part, dim, (start, shape[dim] - end, between), zero)
     return part

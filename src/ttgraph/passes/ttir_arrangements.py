@@ -1,11 +1,11 @@
-"""What the host arranges around programs of ttir-to-d2m, so that each has what its threads can do.
+"""Host operations around programs of ttir-to-d2m, so that threads can run each program.
 
-rule NUMBER one number without dimensions gets as many as the result has
-rule REPEAT a tensor that is repeated along some of its leading dimensions only is written out
-rule LAST   dimensions that lie elsewhere are reduced as one, the last of two
-rule PAD    the largest element of whole tiles: they are filled with a column that is there
-rule LEAST  the smallest element is the largest of the negated ones
-rule BATCH  the products of a batch that is longer than the device has rows: several programs
+rule NUMBER a scalar gets as many dimensions as the result
+rule REPEAT a tensor that is repeated along only some leading dimensions is expanded in full
+rule LAST   dimensions that are not last are reduced as one, the last of two
+rule PAD    for max, partial tiles are filled with copies of an existing column
+rule LEAST  min is the negated max of the negated elements
+rule BATCH  products of a batch longer than the device's rows become several programs
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ OF_HOST = ("reshape", "expand", "permute", "concat", "slice", "full", "arange", 
 
 
 def arrange(op: MathOp, rows: int) -> list[MathOp]:
-    """The operations that are left for programs; `op` itself if nothing is to be arranged.
+    """Return the operations left for programs; `op` itself if nothing needs arranging.
 
-    `rows` of cores are there.
+    `rows` is the number of rows of cores.
     """
     name = op.ENTRY.name
     graph = _Graph(Maker.before(op))
     made: SSAValue | None = None
     if name in (*BINARY, "where"):
         _give_dimensions(graph, op)
-        made = _repeated(graph, op)
+        made = _expand_repeated(graph, op)
     elif name in REDUCTIONS:
-        made = _reduced(graph, op)
+        made = _arrange_reduction(graph, op)
     elif name == "matmul":
-        made = _products(graph, op, rows)
+        made = _arrange_products(graph, op, rows)
     if made is None:
         return [op]
     replace_by(op, made)
@@ -48,7 +48,7 @@ def arrange(op: MathOp, rows: int) -> list[MathOp]:
 
 
 class _Graph:
-    """Operations before one that they stand for."""
+    """Adds operations before the one that they replace."""
 
     def __init__(self, make: Maker):
         self.make = make
@@ -84,7 +84,7 @@ def _give_dimensions(graph: _Graph, op: MathOp) -> None:
             op.operands[position] = graph.reshape(value, (1,) * rank)
 
 
-def _repeated(graph: _Graph, op: MathOp) -> SSAValue | None:
+def _expand_repeated(graph: _Graph, op: MathOp) -> SSAValue | None:
     """rule REPEAT"""
     whole = shape_of(op.result)
 
@@ -101,7 +101,7 @@ def _repeated(graph: _Graph, op: MathOp) -> SSAValue | None:
     return graph.do(op.ENTRY.name, *inputs)
 
 
-def _reduced(graph: _Graph, op: MathOp) -> SSAValue | None:
+def _arrange_reduction(graph: _Graph, op: MathOp) -> SSAValue | None:
     shape, values = shape_of(op.inputs[0]), op.values()
     rank = len(shape)
     dims = tuple(sorted(values["dim_arg"] or range(rank)))
@@ -125,7 +125,7 @@ def _reduced(graph: _Graph, op: MathOp) -> SSAValue | None:
     return graph.reshape(value, shape_of(op.result))
 
 
-def _products(graph: _Graph, op: MathOp, longest: int) -> SSAValue | None:
+def _arrange_products(graph: _Graph, op: MathOp, longest: int) -> SSAValue | None:
     """rules REPEAT and BATCH"""
     leading = [shape_of(each)[:-2] for each in (*op.inputs, op.result)]
     count, counts = prod(leading[-1]), [prod(each) for each in leading]
@@ -148,7 +148,7 @@ def _products(graph: _Graph, op: MathOp, longest: int) -> SSAValue | None:
 
 
 def _batch(graph: _Graph, value: SSAValue, leading: Shape, is_one: bool) -> SSAValue:
-    """All matrices below each other; or the one that is for all of them."""
+    """Stack all matrices vertically; or return the one that all share."""
     matrix = shape_of(value)[-2:]
     if is_one:
         return graph.reshape(value, matrix)

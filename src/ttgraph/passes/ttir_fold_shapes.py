@@ -1,15 +1,15 @@
 """ttir-fold-shapes: reshapes, expands and permutes that ttnn does not need go away.
 
-rule CHAIN    of two reshapes, expands or permutes one after the other there is one; those that
-              change nothing are none
-rule LOOSE    operations that broadcast take what was expanded, or got sizes of 1 in front, as it
-              was before
-rule SINK     what is done to each element, or with a number for each column, is done before a
-              reshape to fewer dimensions, which may meet another one then
+rule CHAIN    two consecutive reshapes, expands or permutes are merged; those that change nothing
+              are removed
+rule LOOSE    operations that broadcast take operands before they were expanded, or got leading
+              sizes of 1
+rule SINK     elementwise operations, and those with a number for each column, move before a
+              reshape to fewer dimensions, which may then meet another one
 rule KEEP     a reduction whose dimensions come back with size 1 keeps them
-rule PRODUCT  a matrix product takes tensors of more dimensions as they are
-rule NEUTRAL  times 1, and whole numbers plus 0, and truths and true, are what they were
-rule ONCE     equal operations are one; what nobody uses is none
+rule PRODUCT  a matrix product takes tensors of more dimensions without a reshape
+rule NEUTRAL  x * 1, integer x + 0, and boolean x & true are x
+rule ONCE     equal operations are merged; unused ones are removed
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from ttgraph.graph_shapes import broadcast_shape
 from ttl.passes.module_pass import Maker
 
 from .graph_maker import Graph, tensor_like
-from .graph_match import blocks, made, merge_equal, number_of, remove_unused
+from .graph_match import find_maker, function_bodies, merge_equal, number_of, remove_unused
 
-MOST_ROUNDS = 8  # each makes chains shorter; two or three do
+MOST_ROUNDS = 8  # each shortens chains; two or three are enough
 
 
 def apply(op: ModuleOp) -> None:
-    for block in blocks(op):
+    for block in function_bodies(op):
         for _ in range(MOST_ROUNDS):
             if not (_fold(block) | merge_equal(block)):
                 break
@@ -58,11 +58,11 @@ def _reshape(graph: Graph, op: MathOp) -> SSAValue | None:
     value, shape = op.inputs[0], shape_of(op.result)
     if shape_of(value) == shape:
         return value
-    if (full := made(value, "full")) is not None:
+    if (full := find_maker(value, "full")) is not None:
         return graph.full(full.values()["fill_value"], tensor_like(value, shape))
-    if (before := made(value, "reshape")) is not None:
+    if (before := find_maker(value, "reshape")) is not None:
         return graph.reshape(before.inputs[0], shape)
-    if (reduction := made(value, *REDUCTIONS)) is not None:
+    if (reduction := find_maker(value, *REDUCTIONS)) is not None:
         values = reduction.values()
         kept = GRAPH_OPS["sum"].shape([shape_of(reduction.inputs[0])], {**values, "keep_dim": True})
         if not values["keep_dim"] and kept == shape:
@@ -76,7 +76,7 @@ def _expand(graph: Graph, op: MathOp) -> SSAValue | None:
     value, shape = op.inputs[0], shape_of(op.result)
     if shape_of(value) == shape:
         return value
-    if (before := made(value, "expand")) is not None:
+    if (before := find_maker(value, "expand")) is not None:
         return graph.expand(before.inputs[0], shape)
     return None
 
@@ -86,39 +86,39 @@ def _permute(graph: Graph, op: MathOp) -> SSAValue | None:
     order = op.values()["permutation"]
     if order == sorted(order):
         return op.inputs[0]
-    if (before := made(op.inputs[0], "permute")) is not None:
+    if (before := find_maker(op.inputs[0], "permute")) is not None:
         first = before.values()["permutation"]
         return graph.permute(before.inputs[0], tuple(first[dim] for dim in order))
     return None
 
 
-def _broadcasting(graph: Graph, op: MathOp) -> SSAValue | None:
+def _fold_broadcast(graph: Graph, op: MathOp) -> SSAValue | None:
     """rule NEUTRAL, rule LOOSE, rule SINK"""
-    neutral, shape = _neutral(op), shape_of(op.result)
+    neutral, shape = _find_neutral(op), shape_of(op.result)
     if neutral is not None and shape_of(neutral) == shape:
         return neutral
     inputs = list(op.inputs)
     for position in range(len(inputs)):
-        loose = _loose(inputs[position], shape)
+        loose = _find_loose(inputs[position], shape)
         while loose is not None:
             tried = [*inputs[:position], loose, *inputs[position + 1 :]]
             if broadcast_shape([shape_of(each) for each in tried], {}) != shape:
                 break
             inputs = tried
-            loose = _loose(loose, shape)
+            loose = _find_loose(loose, shape)
     if inputs == list(op.inputs):
-        return _sunk(graph, op)
+        return _sink(graph, op)
     return graph.add(op.ENTRY.name, inputs, op.result.type)
 
 
-def _sunk(graph: Graph, op: MathOp) -> SSAValue | None:
+def _sink(graph: Graph, op: MathOp) -> SSAValue | None:
     """rule SINK"""
     shape, inputs = shape_of(op.result), list(op.inputs)
     whole = [n for n, each in enumerate(inputs) if shape_of(each) == shape and shape]
     if len(whole) != 1:
         return None
     others = [each for each in inputs if each is not inputs[whole[0]]]
-    reshape = made(inputs[whole[0]], "reshape")
+    reshape = find_maker(inputs[whole[0]], "reshape")
     if reshape is None or any(prod(shape_of(each)[:-1]) != 1 for each in others):
         return None
     source = reshape.inputs[0]
@@ -131,15 +131,15 @@ def _sunk(graph: Graph, op: MathOp) -> SSAValue | None:
     return graph.reshape(found, shape)
 
 
-def _loose(value: SSAValue, shape: tuple[int, ...]) -> SSAValue | None:
-    """What a value was expanded from, or had before it got sizes of 1 in front, if it is not the
-    one that has the shape of the result.
+def _find_loose(value: SSAValue, shape: tuple[int, ...]) -> SSAValue | None:
+    """Return the value before it was expanded or got leading sizes of 1; None if it has the shape
+    of the result.
     """
-    if (expand := made(value, "expand")) is not None:
+    if (expand := find_maker(value, "expand")) is not None:
         return expand.inputs[0]
-    if (full := made(value, "full")) is not None and shape_of(value):
+    if (full := find_maker(value, "full")) is not None and shape_of(value):
         return Graph(Maker.before(full)).number(full.values()["fill_value"], value)
-    if (reshape := made(value, "reshape")) is not None:
+    if (reshape := find_maker(value, "reshape")) is not None:
         given, own = shape_of(reshape.inputs[0]), shape_of(value)
         more = len(own) - len(given)
         if more > 0 and own == (1,) * more + given and own != shape:
@@ -147,7 +147,7 @@ def _loose(value: SSAValue, shape: tuple[int, ...]) -> SSAValue | None:
     return None
 
 
-def _neutral(op: MathOp) -> SSAValue | None:
+def _find_neutral(op: MathOp) -> SSAValue | None:
     """rule NEUTRAL"""
     name = op.ENTRY.name
     if name not in ("multiply", "add", "logical_and"):
@@ -162,9 +162,9 @@ def _neutral(op: MathOp) -> SSAValue | None:
 
 
 def _matmul(graph: Graph, op: MathOp) -> SSAValue | None:
-    """rule PRODUCT: the reshapes around it are one after it, which often meets another."""
+    """rule PRODUCT: merge the reshapes around it into one after it, which often meets another."""
     a, b = op.inputs
-    before = made(a, "reshape")
+    before = find_maker(a, "reshape")
     if before is None:
         return None
     left = before.inputs[0]
@@ -172,7 +172,7 @@ def _matmul(graph: Graph, op: MathOp) -> SSAValue | None:
     if len(rows) == 2 and len(given) > 2 and given[-1] == rows[-1]:
         right, shape = b, (*given[:-1], shape_of(b)[-1])
     else:
-        other = made(b, "reshape")
+        other = find_maker(b, "reshape")
         if other is None:
             return None
         if not _is_batch(given, rows) or len(given) == 3:
@@ -184,7 +184,7 @@ def _matmul(graph: Graph, op: MathOp) -> SSAValue | None:
 
 
 def _is_batch(given: tuple[int, ...], shape: tuple[int, ...]) -> bool:
-    """Were only the dimensions in front of rows and columns counted as one?"""
+    """Were only the dimensions before rows and columns flattened?"""
     return given[-2:] == shape[-2:] and len(shape) == 3 and prod(given[:-2]) == shape[0]
 
 
@@ -194,7 +194,7 @@ _RULES: dict[str, Rule] = {
     "expand": _expand,
     "permute": _permute,
     "matmul": _matmul,
-    "where": _broadcasting,
-    **dict.fromkeys(UNARY, _sunk),
-    **dict.fromkeys(BINARY, _broadcasting),
+    "where": _fold_broadcast,
+    **dict.fromkeys(UNARY, _sink),
+    **dict.fromkeys(BINARY, _fold_broadcast),
 }

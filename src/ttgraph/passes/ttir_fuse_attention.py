@@ -1,28 +1,35 @@
 """ttir-fuse-attention: softmax(q @ k^T * scale + mask) @ v becomes one operation of ttnn, and the
 turning of queries and keys by their positions ttnn.experimental.rotary_embedding.
 
-rule HEADS  keys and values of fewer heads are given as they are, not repeated for the query's
-rule CAUSAL a mask that hides what comes later, and nothing else, is `is_causal`
-rule GUARD  rows that a mask hides altogether are 0 in PyTorch; the chip has no such rule: what
-            looks for such rows stays, with all around it, unless the mask is known to have none
-rule TILES  the chip turns rows of whole pairs of tiles, and sequences of whole tiles
+rule HEADS  keys and values of fewer heads are passed as they are, not repeated for the query's
+rule CAUSAL a mask that hides exactly the later positions is `is_causal`
+rule GUARD  rows that a mask hides completely are 0 in PyTorch, but not on the chip: the check for
+            such rows stays unfused, with all around it, unless the mask is known to have none
+rule TILES  the chip rotates rows of whole pairs of tiles, and sequences of whole tiles
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 import numpy as np
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 
+from ttgraph.along import Numbers
 from ttgraph.dialects.graph import MathOp, element_of, shape_of
 from ttl.semantics.types import TILE_SIZE
 
 from .graph_maker import Graph, tensor_like
-from .graph_match import any_order, factors, is_only_for, made, number_of, replace_each
+from .graph_match import (
+    both_orders,
+    find_maker,
+    is_only_for,
+    number_of,
+    replace_each,
+    split_factors,
+)
 from .known_values import KnownValues
 
 
@@ -47,8 +54,8 @@ def _attention(graph: Graph, op: MathOp, known: KnownValues) -> SSAValue | None:
     if op.ENTRY.name != "matmul" or len(shape_of(op.result)) != 4:
         return None
     weights, value = op.inputs
-    guarded = _guarded(weights)
-    softmax = made(weights if guarded is None else guarded, "softmax")
+    guarded = _match_guard(weights)
+    softmax = find_maker(weights if guarded is None else guarded, "softmax")
     if softmax is None or softmax.values()["dim"] != 3:
         return None
     found = _scores(graph, softmax.inputs[0])
@@ -77,19 +84,19 @@ def _of_rank(graph: Graph, mask: SSAValue, rows: tuple[int, ...]) -> SSAValue:
     return graph.expand(value, (*shape[:2], *rows))
 
 
-def _guarded(value: SSAValue) -> SSAValue | None:
-    """rule GUARD: where(no element of the row is visible, 0, softmax)"""
-    choice = made(value, "where")
+def _match_guard(value: SSAValue) -> SSAValue | None:
+    """rule GUARD: match where(no element of the row is visible, 0, softmax)."""
+    choice = find_maker(value, "where")
     if choice is None or number_of(choice.inputs[1]) != 0:
         return None
-    return choice.inputs[2] if made(choice.inputs[0], "logical_not") is not None else None
+    return choice.inputs[2] if find_maker(choice.inputs[0], "logical_not") is not None else None
 
 
 def _scores(graph: Graph, value: SSAValue) -> _Scores | None:
-    total = made(value, "add")
+    total = find_maker(value, "add")
     if total is None:
         return _product(graph, value, None)
-    for scores, mask in any_order(total):
+    for scores, mask in both_orders(total):
         found = _product(graph, scores, mask)
         if found is not None:
             return found
@@ -97,23 +104,23 @@ def _scores(graph: Graph, value: SSAValue) -> _Scores | None:
 
 
 def _product(graph: Graph, value: SSAValue, mask: SSAValue | None) -> _Scores | None:
-    found, scale = factors(value)
-    matmul = made(found[0], "matmul") if len(found) == 1 else None
+    found, scale = split_factors(value)
+    matmul = find_maker(found[0], "matmul") if len(found) == 1 else None
     if matmul is None or len(shape_of(matmul.result)) != 4:
         return None
-    queries, first = factors(matmul.inputs[0])
-    keys, second = factors(matmul.inputs[1])
+    queries, first = split_factors(matmul.inputs[0])
+    keys, second = split_factors(matmul.inputs[1])
     if len(queries) != 1 or len(keys) != 1:
         return None
-    key, third = factors(_transposed(graph, keys[0]))
+    key, third = split_factors(_transpose(graph, keys[0]))
     if len(key) != 1:
         return None
     return _Scores(queries[0], key[0], scale * first * second * third, mask)
 
 
-def _transposed(graph: Graph, value: SSAValue) -> SSAValue:
-    """With the last two dimensions exchanged, of which a permutation may have taken care."""
-    permute, order = made(value, "permute"), [0, 1, 3, 2]
+def _transpose(graph: Graph, value: SSAValue) -> SSAValue:
+    """Exchange the last two dimensions, or drop a permutation that does."""
+    permute, order = find_maker(value, "permute"), [0, 1, 3, 2]
     if permute is None:
         return graph.permute(value, tuple(order))
     *front, row, column = permute.values()["permutation"]
@@ -121,14 +128,14 @@ def _transposed(graph: Graph, value: SSAValue) -> SSAValue:
 
 
 def _fewer_heads(graph: Graph, value: SSAValue) -> SSAValue:
-    """rule HEADS: what (batch, heads, 1, sequence, size) was expanded and counted together from."""
-    if (cast := made(value, "typecast")) is not None:
+    """rule HEADS: return the (batch, heads, 1, sequence, size) that was expanded and flattened."""
+    if (cast := find_maker(value, "typecast")) is not None:
         return graph.cast(_fewer_heads(graph, cast.inputs[0]), element_of(value))
-    outer = made(value, "reshape")
-    expand = None if outer is None else made(outer.inputs[0], "expand")
+    outer = find_maker(value, "reshape")
+    expand = None if outer is None else find_maker(outer.inputs[0], "expand")
     if expand is None:
         return value
-    inner = made(expand.inputs[0], "reshape")
+    inner = find_maker(expand.inputs[0], "reshape")
     given = shape_of(expand.inputs[0])
     if inner is None or len(given) != 5 or given[2] != 1:
         return value
@@ -138,7 +145,7 @@ def _fewer_heads(graph: Graph, value: SSAValue) -> SSAValue:
     return source if is_repeated and shape_of(source) == (batch, heads, *rest) else value
 
 
-def _is_causal(mask: Any, rows: tuple[int, ...]) -> bool:
+def _is_causal(mask: Numbers, rows: tuple[int, ...]) -> bool:
     """rule CAUSAL"""
     wanted = np.where(np.tri(*rows, dtype=np.bool_), 0, -np.inf)
     hidden = np.where(mask <= np.finfo(np.float32).min, -np.inf, mask)
@@ -150,39 +157,39 @@ def _is_causal(mask: Any, rows: tuple[int, ...]) -> bool:
 
 
 def _rotary(graph: Graph, op: MathOp) -> SSAValue | None:
-    """x * cos + (-second half of x, first half) * sin"""
+    """Match x * cos + (-second half of x, first half) * sin."""
     if op.ENTRY.name != "add" or len(shape_of(op.result)) != 4:
         return None
-    for plain, turned in any_order(op):
-        first, second = made(plain, "multiply"), made(turned, "multiply")
+    for plain, turned in both_orders(op):
+        first, second = find_maker(plain, "multiply"), find_maker(turned, "multiply")
         if first is None or second is None or not is_only_for(turned, op):
             continue
-        found = _turned(first, second)
+        found = _match_halves(first, second)
         if found is None:
             continue
         x, *angles = found
-        if _fits(*found) and x.type == op.result.type:
+        if _is_whole_tiles(*found) and x.type == op.result.type:
             shape = (1, 1, *shape_of(x)[2:])
             inputs = [x, *(graph.reshape(each, shape) for each in angles)]
             return graph.add("rotary_embedding", inputs, tensor_like(x, shape_of(x)))
     return None
 
 
-def _turned(first: MathOp, second: MathOp) -> tuple[SSAValue, SSAValue, SSAValue] | None:
-    for halves, sine in any_order(second):
+def _match_halves(first: MathOp, second: MathOp) -> tuple[SSAValue, SSAValue, SSAValue] | None:
+    for halves, sine in both_orders(second):
         source = _source_of_halves(halves)
-        for x, cosine in any_order(first):
+        for x, cosine in both_orders(first):
             if source is not None and x is source:
                 return x, cosine, sine
     return None
 
 
 def _source_of_halves(value: SSAValue) -> SSAValue | None:
-    joined = made(value, "concat")
+    joined = find_maker(value, "concat")
     if joined is None or len(joined.inputs) != 2 or joined.values()["dim"] != 3:
         return None
-    minus, low = made(joined.inputs[0], "neg"), made(joined.inputs[1], "slice")
-    high = None if minus is None else made(minus.inputs[0], "slice")
+    minus, low = find_maker(joined.inputs[0], "neg"), find_maker(joined.inputs[1], "slice")
+    high = None if minus is None else find_maker(minus.inputs[0], "slice")
     if low is None or high is None or low.inputs[0] is not high.inputs[0]:
         return None
     shape = shape_of(low.inputs[0])
@@ -196,7 +203,7 @@ def _source_of_halves(value: SSAValue) -> SSAValue | None:
     return low.inputs[0]
 
 
-def _fits(x: SSAValue, cosine: SSAValue, sine: SSAValue) -> bool:
+def _is_whole_tiles(x: SSAValue, cosine: SSAValue, sine: SSAValue) -> bool:
     """rule TILES"""
     *_, rows, columns = shape_of(x)
     shapes = [shape_of(each) for each in (cosine, sine)]

@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 from ttgraph.dialects.graph import MathOp, element_of, shape_of
 
 from .graph_maker import Graph, tensor_like
-from .graph_match import any_order, is_only_for, is_row, made, replace_each, swapped_last
+from .graph_match import both_orders, find_maker, is_only_for, is_row, is_swap_of_last, replace_each
 
 
 def apply(op: ModuleOp) -> None:
@@ -20,8 +20,8 @@ def _with_bias(graph: Graph, op: MathOp) -> SSAValue | None:
     if op.ENTRY.name != "add" or not shape_of(op.result):
         return None
     columns = shape_of(op.result)[-1]
-    for product, bias in any_order(op):
-        matmul = made(product, "matmul")
+    for product, bias in both_orders(op):
+        matmul = find_maker(product, "matmul")
         if matmul is None or product.type != op.result.type or not is_only_for(product, op):
             continue
         if is_row(bias, columns) and element_of(bias) == element_of(op.result):
@@ -32,16 +32,16 @@ def _with_bias(graph: Graph, op: MathOp) -> SSAValue | None:
 def _transposed(graph: Graph, op: MathOp) -> SSAValue | None:
     if op.ENTRY.name != "matmul":
         return None
-    permute = made(op.inputs[1], "permute")
-    if permute is None or not swapped_last(permute):
+    permute = find_maker(op.inputs[1], "permute")
+    if permute is None or not is_swap_of_last(permute):
         return None
     return _linear(graph, op, list(op.inputs), [])
 
 
 def _linear(graph: Graph, op: MathOp, operands: list[SSAValue], bias: list[SSAValue]) -> SSAValue:
     a, b = operands
-    permute = made(b, "permute")
-    is_transposed = permute is not None and swapped_last(permute)
+    permute = find_maker(b, "permute")
+    is_transposed = permute is not None and is_swap_of_last(permute)
     if permute is not None and is_transposed:
         b = permute.inputs[0]
     type = tensor_like(op.result, shape_of(op.result))

@@ -8,24 +8,24 @@ from xdsl.ir import SSAValue
 from ttgraph.dialects.graph import MathOp, shape_of
 
 from .graph_maker import Graph, tensor_like
-from .graph_match import made, replace_each
+from .graph_match import find_maker, replace_each
 
 
 def apply(op: ModuleOp) -> None:
-    replace_each(op, _fused)
+    replace_each(op, _fuse)
 
 
-def _fused(graph: Graph, op: MathOp) -> SSAValue | None:
+def _fuse(graph: Graph, op: MathOp) -> SSAValue | None:
     if op.ENTRY.name != "divide":
         return None
-    power, total = made(op.inputs[0], "exp"), made(op.inputs[1], "sum")
+    power, total = find_maker(op.inputs[0], "exp"), find_maker(op.inputs[1], "sum")
     if power is None or total is None or total.inputs[0] is not power.result:
         return None
-    dims, difference = total.values()["dim_arg"], made(power.inputs[0], "subtract")
+    dims, difference = total.values()["dim_arg"], find_maker(power.inputs[0], "subtract")
     if len(dims) != 1 or not total.values()["keep_dim"] or difference is None:
         return None
     value, largest = difference.inputs
-    most = made(largest, "max")
+    most = find_maker(largest, "max")
     if most is None or most.inputs[0] is not value or most.values() != total.values():
         return None
     if value.type != op.result.type:

@@ -1,12 +1,12 @@
 """ttir-to-d2m: each operation of a graph becomes a program, the threads of cores that do it.
 
 The graph's function calls them in order, each with its inputs and a tensor for its result.
-rule AFFINE it is in affine form, on one core: d2m-grid-selection gives it more of them
-rule BATCH  the products of a batch are in explicit form, whose maps would not be affine: cores for
+rule AFFINE a program is in affine form, on one core: d2m-grid-selection gives it more cores
+rule BATCH  products of a batch are in explicit form, because their maps are not affine: cores for
             rows and columns of each matrix. A thread reads the blocks that core (y, x) needs: row y
-            of the left and column x of the right, one after the other along the inner dimension
-rule KEEP   a reduction keeps its dimension; the host takes it away
-What is none of this is arranged by the host first: ttir_arrangements.
+            of the left and column x of the right, in order along the inner dimension
+rule KEEP   a reduction keeps its dimension; the host removes it
+The host first rearranges operations of other forms: ttir_arrangements.
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
-from typing import Any
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
@@ -38,7 +37,7 @@ from pykernel.passes.d2m_generic_generate_datamovement import acquire, read_bloc
 from pykernel.passes.d2m_grid_selection import most_cores
 from pykernel.passes.marks import D2M_MARK
 from ttgraph.dialects import ttir
-from ttgraph.dialects.graph import MathOp, shape_of
+from ttgraph.dialects.graph import MathOp, Tensor, shape_of
 from ttl.diagnostics import codes
 from ttl.dialects.metal import MetalLayoutAttr
 from ttl.dialects.ttcore import TileType, tensor_of
@@ -54,7 +53,7 @@ from ttl.target import TARGETS
 from .ttir_arrangements import OF_HOST, arrange
 
 ELEMENTS: dict[object, DType] = {f32: float32, bf16: bfloat16}
-# The table of graphs has some other names than the table of blocks.
+# Names in the table of graphs that differ from the table of blocks.
 NAMES = {
     "subtract": "sub", "multiply": "mul", "divide": "div", "maximum": "max", "minimum": "min",
     "log1p": "logp1", "sum": "reduce_sum", "max": "reduce_max",
@@ -63,7 +62,7 @@ REDUCTIONS = ("reduce_sum", "reduce_max")
 
 
 def apply(op: ModuleOp, *, target: str = "", use_tile_matmul: bool = True) -> None:
-    """The target is that of the device, if the module has one and none is given."""
+    """Run the pass; the default target is the module's device, if it has one."""
     math = [each for each in op.walk() if isinstance(each, MathOp)]
     found = [each for each in math if each.ENTRY.name not in OF_HOST]
     cores = target_of(op).default_grid[::-1]
@@ -94,23 +93,23 @@ def _replace(
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """A tensor of the operation as a grid of blocks; it has one block where it is repeated."""
+    """Tensor of the operation as a grid of blocks; one block along repeated dimensions."""
 
     layout: MetalLayout
     grid: Shape
-    repeated: Shape = ()  # the dimensions of a block in which its first row or column is for all
+    repeated: Shape = ()  # the block's dimensions whose first row or column is repeated
 
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """An operation with what its threads need to know."""
+    """Operation with the data that its threads need."""
 
     op: MathOp
     name: str  # in the table of blocks
-    types: tuple[TensorType[Any], ...]  # of the inputs and of the result
-    parts: tuple[_Part, ...]  # likewise
+    types: tuple[Tensor, ...]  # of inputs and result
+    parts: tuple[_Part, ...]  # of inputs and result
     dtype: DType
-    dims: Shape = ()  # that are reduced
+    dims: Shape = ()  # reduced dimensions
     steps: int = 1  # of the products of a batch, along the inner dimension
 
     @property
@@ -137,13 +136,13 @@ class _Plan:
     def grid(self) -> Shape:
         return self.parts[-1].grid
 
-    def device_type(self, position: int, is_view: bool = False) -> TensorType[Any]:
+    def device_type(self, position: int, is_view: bool = False) -> Tensor:
         part = self.parts[position]
         shape = part.layout.device_shape(part.grid)
         view = f"map({len(shape)})" if is_view else ""
         return TensorType(TileType.of(self.dtype), shape, MetalLayoutAttr.of(part.layout, view))
 
-    def block_type(self, position: int) -> TensorType[Any]:
+    def block_type(self, position: int) -> Tensor:
         part = self.parts[position]
         return tensor_of(part.layout.shard_shape(part.grid), self.dtype)
 
@@ -160,13 +159,13 @@ def _plan(op: MathOp, cores: Shape) -> _Plan:
     entry = BLOCK_OPS.get(name)
     is_simple = entry is not None and not [p for p in entry.parameters if name not in REDUCTIONS]
     if not is_simple or len(elements) != 1 or not elements <= ELEMENTS.keys():
-        raise _refused(op, "there is no tile operation for it and these element types")
-    dims = _reduced(op) if name in REDUCTIONS else ()
+        raise _make_refusal(op, "there is no tile operation for it and these element types")
+    dims = _find_reduced_dims(op) if name in REDUCTIONS else ()
     if dims:
-        types[-1] = TensorType(elements.copy().pop(), _kept(shape_of(op.inputs[0]), dims))
+        types[-1] = TensorType(elements.copy().pop(), _keep_dims(shape_of(op.inputs[0]), dims))
     shapes = [tuple(type.get_shape()) for type in types]  # type: ignore[attr-defined]
     if not all(shapes):
-        raise _refused(op, "a tensor without dimensions")
+        raise _make_refusal(op, "a tensor without dimensions")
     layouts = [MetalLayout(shape) for shape in shapes]
     steps = 1
     if name == "matmul":
@@ -178,22 +177,22 @@ def _plan(op: MathOp, cores: Shape) -> _Plan:
     return _Plan(op, name, tuple(types), parts, ELEMENTS[elements.pop()], dims, steps)  # type: ignore[arg-type]
 
 
-def _kept(shape: Shape, dims: Shape) -> Shape:
+def _keep_dims(shape: Shape, dims: Shape) -> Shape:
     kept = list(shape)
     for dim in dims:
         kept[dim] = 1
     return tuple(kept)
 
 
-def _reduced(op: MathOp) -> Shape:
-    """From the end on: -1 are columns, -2 rows."""
+def _find_reduced_dims(op: MathOp) -> Shape:
+    """Return the reduced dimensions, counted from the end: -1 are columns, -2 rows."""
     shape, values = shape_of(op.inputs[0]), op.values()
     rank = len(shape)
     dims = tuple(sorted(dim % rank - rank for dim in values["dim_arg"] or range(rank)))
     return dims
 
 
-def _refused(op: MathOp, why: str) -> Exception:
+def _make_refusal(op: MathOp, why: str) -> Exception:
     broken = codes.GRAPH_NOT_LOWERED.broken(
         f"`{op.name}` does not become threads of cores: {why}",
         "compile it for ttnn: shlo-to-ttir, ttir-to-ttnn",
@@ -212,9 +211,9 @@ def _operand(layout: MetalLayout, result: MetalLayout) -> _Part:
 
 
 def _product(op: MathOp, layouts: list[MetalLayout], cores: Shape) -> tuple[tuple[_Part, ...], int]:
-    """The matrices of a batch lie below each other. rule BATCH"""
+    """Divide a product; the matrices of a batch are stacked vertically. rule BATCH"""
     if any(len(layout.logical_shape) < 2 for layout in layouts):
-        raise _refused(op, "a product of vectors")
+        raise _make_refusal(op, "a product of vectors")
     batches = [prod(layout.logical_shape[:-2]) for layout in layouts]
     most = batches[-1]
     if most == 1:
@@ -262,7 +261,7 @@ def _function(plan: _Plan, name: str) -> func.FuncOp:
 
 
 def _layout(
-    make: Maker, kind: type[Operation], value: SSAValue, room: Any, result: Any
+    make: Maker, kind: type[Operation], value: SSAValue, room: Attribute, result: Attribute
 ) -> SSAValue:
     return make.new(kind, [value, make.new(d2m.EmptyOp, (), room)], result)
 
@@ -291,7 +290,7 @@ def _read(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAValue])
 
 
 def _starts(plan: _Plan, make: Maker, y: SSAValue) -> list[SSAValue]:
-    """Of a product: the row of blocks of the left, and the first one of the right."""
+    """Return a product's row of blocks of the left, and the first one of the right."""
     left, right, result = (part.grid[0] for part in plan.parts)
     batch = prod(plan.parts[-1].layout.logical_shape[:-2])
     rows = make.index(result // batch)
@@ -308,7 +307,7 @@ def _calculate(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAVa
     def calculate(inner: Maker) -> None:
         operands = [acquire(inner, d2m.WaitOp, cb) for cb in cbs[:-1]]
         operands = [_repeat(plan, inner, n, block) for n, block in enumerate(operands)]
-        properties: dict[str, object] = {}
+        properties: dict[str, Attribute] = {}
         if plan.name in REDUCTIONS:
             type, one = tensor_of((1, 1), plan.dtype), FloatAttr(1.0, f32)
             operands.append(inner.new(d2m.FullOp, (), type, value=one))
@@ -327,7 +326,7 @@ def _calculate(plan: _Plan, make: Maker, cbs: list[SSAValue], inputs: list[SSAVa
 
 
 def _repeat(plan: _Plan, make: Maker, position: int, block: SSAValue) -> SSAValue:
-    """The first row or column of a block everywhere in one of the result's shape."""
+    """Repeat a block's first row or column to the result's shape."""
     dims = plan.parts[position].repeated
     if not dims:
         return block

@@ -1,23 +1,22 @@
 """ttir-to-ttir-decomposition: TTIR as tt-mlir writes it, in operations of the table of graphs.
 
-rule OUT   buffers that results were to be written to are left out: results are values
+rule OUT   output buffers are dropped: results are values
 rule MESH  a program for several devices computes the parts of all of them
-rule PLACE what is written in place is a new value, which all that follows uses
-rule NAMED an operation that no rule decomposes is refused by its name, with what is missing
+rule PLACE an in-place write makes a new value, which all later operations use
+rule NAMED an operation that no rule decomposes is rejected by name, with the missing part
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
-from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from ttgraph.dialects import ttir
-from ttgraph.dialects.graph import MathOp, shape_of
+from ttgraph.dialects.graph import MathOp, Tensor, shape_of
 from ttl.diagnostics import CompileError, codes
 from ttl.dialects.building import around
 from ttl.dialects.foreign.kept import KeptOp
@@ -39,7 +38,7 @@ from .decompose_quantized import refuse_quantized, store_quantized, store_result
 from .graph_maker import Graph
 from .mesh_devices import unroll_meshes
 
-_RULES: dict[str, Callable[[Graph, Call], Any]] = {
+_RULES: dict[str, Callable[[Graph, Call], SSAValue | list[SSAValue]]] = {
     **decompose_elementwise.RULES,
     **decompose_shapes.RULES,
     **decompose_products.RULES,
@@ -56,7 +55,7 @@ _SAME = ("bitcast_convert", "logical_left_shift", "right_shift")
 
 
 def apply(op: ModuleOp, *, in_tiles: bool = False) -> None:
-    """`in_tiles`: only into what a tile operation does, for ttir-to-d2m."""
+    """Run the pass; `in_tiles` decomposes into tile operations, for ttir-to-d2m."""
     unroll_meshes(op, not_computed)
     types = {each: tuple(v.type for v in each.operands) for each in op.walk()}
     store_quantized(op)
@@ -82,7 +81,7 @@ _WHOLE = tuple(ttir.MATH[name] for name in ("linear", "softmax", "layer_norm", "
 
 
 def _call_of(op: MathOp) -> Call:
-    """Of an operation of the table, as if it had tt-mlir's form."""
+    """Make the call of an operation of the table, as if it had tt-mlir's form."""
     values, last = op.values(), shape_of(op.inputs[0])[-1]
     missing = {"transpose_a": False, "normalized_shape": [last], "dimension": values.get("dim")}
     inputs: list[SSAValue | None] = [*op.inputs, None, None]
@@ -102,12 +101,12 @@ def _replace(op: Operation, call: Call) -> None:
         if isinstance(op, FormOp):
             call = replace(call, inputs=tuple(op.inputs()), values=op.values())
         refuse_quantized(call)
-        results = _decomposed(Graph(Maker.before(op)), call)
-        for made in _between(before, op):
+        results = _decompose(Graph(Maker.before(op)), call)
+        for made in _find_between(before, op):
             made.verify(verify_nested_ops=False)
     except (ValueError, VerifyException) as error:  # rule NAMED
         raise not_computed(op, str(error)) from None
-    except (LookupError, ArithmeticError):  # a dimension that is not there, a step of 0
+    except (LookupError, ArithmeticError):  # a missing dimension, a step of 0
         raise not_computed(op, "its attributes do not fit its operands") from None
     if not op.results:
         _use_from_here(op, results)
@@ -118,21 +117,21 @@ def _replace(op: Operation, call: Call) -> None:
 def _use_from_here(op: Operation, results: list[SSAValue]) -> None:
     """rule PLACE"""
     written, (new,) = op.operands[0], results
-    later = [use for use in written.uses if _follows(use.operation, op)]
+    later = [use for use in written.uses if _is_after(use.operation, op)]
     if not later:
         raise not_computed(op, "it writes in place what nothing after it reads")
     for use in later:
         use.operation.operands[use.index] = new
 
 
-def _follows(op: Operation, before: Operation) -> bool:
-    """In the block of the other, or deeper in it."""
+def _is_after(op: Operation, before: Operation) -> bool:
+    """Does it come after `before`, in its block or nested in it?"""
     found = next((each for each in (op, *around(op)) if each.parent is before.parent), None)
     return found is not None and before.is_before_in_block(found)
 
 
-def _between(first: Operation | None, last: Operation) -> list[Operation]:
-    """What was added before an operation."""
+def _find_between(first: Operation | None, last: Operation) -> list[Operation]:
+    """Return the operations that were added before an operation."""
     found = []
     op = last.prev_op
     while op is not None and op is not first:
@@ -141,7 +140,7 @@ def _between(first: Operation | None, last: Operation) -> list[Operation]:
     return found
 
 
-def _decomposed(graph: Graph, call: Call) -> list[SSAValue]:
+def _decompose(graph: Graph, call: Call) -> list[SSAValue]:
     op, name = call.op, call.name
     rule = _RULES.get(name)
     if rule is None and (op.name in _TABLE or name in _SAME):
@@ -158,14 +157,14 @@ def _decomposed(graph: Graph, call: Call) -> list[SSAValue]:
     ]
 
 
-def _of_type(graph: Graph, value: SSAValue, type: TensorType[Any]) -> SSAValue:
+def _of_type(graph: Graph, value: SSAValue, type: Tensor) -> SSAValue:
     if shape_of(value) != tuple(type.get_shape()):
         raise ValueError(f"it gives the shape {shape_of(value)}, and not {type}")
     return graph.cast(value, type.element_type)
 
 
 def _fill(op: ttir.ConstantOp) -> None:
-    """One value for all elements."""
+    """Turn the constant into one with the same value for all elements."""
     (value,) = op.value.get_values()
     replace_by(op, Graph(Maker.before(op)).full(value, result_type(op.result.type)))
 
@@ -177,7 +176,7 @@ def _make_empty(op: KeptOp) -> None:
 
 
 def not_computed(op: Operation, what: str = "") -> CompileError:
-    """Of an operation that is read and kept, and that nothing here computes."""
+    """Make the error for an operation that is parsed and kept, but that nothing here computes."""
     reason = f": {what}" if what else ""
     message = f"`{op.name}` is read, but not computed{reason}"
     help_text = "write it with other operations, or as a TT-Lang operation"

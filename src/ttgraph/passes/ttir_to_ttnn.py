@@ -1,7 +1,7 @@
 """ttir-to-ttnn: the calls of ttnn. The attributes of a TT-Lang operation stay as they are.
 
-A TT-Lang operation writes its results to its last operands. What another operation still reads, or
-what is given twice, must not be written: such an operand is replaced by a tensor of its own.
+A TT-Lang operation writes its results to its last operands. It must not write an operand that
+another operation still reads, or that is passed twice: a new tensor replaces such an operand.
 """
 
 from __future__ import annotations
@@ -64,5 +64,5 @@ def _own_buffer(init: SSAValue, op: Operation) -> SSAValue:
     maker, empty = Maker.before(op), init.owner
     if isinstance(empty, (ttir.MATH["empty"], ttnn.MATH["empty"])):
         return maker.value(ttnn.MATH["empty"].of([], init.type, shape=list(shape_of(init))))
-    # A kernel may leave parts of its output as they were.
+    # A kernel may leave parts of its output unwritten.
     return maker.value(ttnn.MATH["assign"].of([init], init.type))

@@ -1,7 +1,7 @@
 """ttnn-deallocate: ttnn.deallocate after the last use of every tensor.
 
-A result of a TT-Lang operation is the buffer of the operand it is tied to: the two live as long as
-the one that lives longer. What the function returns is not freed.
+A result of a TT-Lang operation shares the buffer of the operand it is tied to: both live until the
+last use of either. Returned tensors are not freed.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def _deallocate(block: Block) -> None:
 
 
 def _users(value: SSAValue) -> list[Operation]:
-    """Those of the value, and of the results that are written to it."""
+    """Return the users of the value, and of results that are written to it."""
     found: list[Operation] = []
     for use in value.uses:
         found.append(use.operation)

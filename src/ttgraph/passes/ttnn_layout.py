@@ -1,22 +1,21 @@
 """ttnn-layout: every tensor gets its place, and ttir.to_layout stands where places differ.
 
 rule TYPE   ttnn has no 64-bit numbers and no booleans: they become 32 bits, and bf16 0 and 1.
-            A whole number that 32 bits cannot hold is refused, if something is made of it.
+            An integer that 32 bits cannot hold is rejected, if something uses it.
 rule CALLER The caller's tensors, arguments and results, are row-major in DRAM, unless the argument
-            has a layout already: then that is it.
+            already has a layout.
 rule OWN    The tensors of a private function, which a loop or a branch calls, are in tiles.
-rule TILE   Everything else is in tiles in DRAM. Kernels move whole tiles: of a row-major tensor
-            they would take bytes that are not a tile.
-rule ROWS   The weights of a convolution and the table of an embedding, whose rows are taken at
-            places in rows, stay as they are, and so does what tiles would make many
-            times as large: 3x3 weights, or images of a few pixels. Kernels still get tiles.
+rule TILE   All other tensors are in tiles in DRAM. Kernels move whole tiles: from a row-major
+            tensor they would take bytes that are not a tile.
+rule ROWS   Weights of a convolution and the table and row numbers of an embedding stay in rows,
+            and so do tensors that tiles would make many times as large: 3x3 weights, or images of
+            a few pixels. Kernels still get tiles.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
@@ -35,6 +34,7 @@ from xdsl.rewriter import Rewriter
 
 from ttgraph.dialects import ttir
 from ttgraph.dialects.graph import ControlOp, Tensor, shape_of
+from ttgraph.dialects.stablehlo.text import tensor_type
 from ttgraph.dialects.ttnn import layout_of, with_layout
 from ttl.diagnostics import CompileError, codes
 from ttl.passes.module_pass import Maker, cannot_compile, set_function_type, terminator
@@ -59,7 +59,7 @@ def _lay_out(function: func.FuncOp) -> None:
             _place_argument(argument, operations[0], is_own)
     for op in operations:
         if isinstance(op, func.ReturnOp):
-            _bring(op, is_tiled=is_own)
+            _convert_operands(op, is_tiled=is_own)
         else:
             _place(op)
     set_function_type(function, [value.type for value in terminator(block).operands])
@@ -67,9 +67,9 @@ def _lay_out(function: func.FuncOp) -> None:
 
 def _place_argument(argument: SSAValue, origin: Operation, is_own: bool) -> None:
     """rule CALLER, rule OWN"""
-    type: Any = argument.type
+    type = tensor_type(argument)
     given = layout_of(type)
-    own = with_layout(_supported(type, origin), given or _layout(type, origin, is_tiled=is_own))
+    own = with_layout(_to_supported(type, origin), given or _layout(type, origin, is_tiled=is_own))
     argument = _with_type(argument, own)
     users = [use for use in argument.uses if not isinstance(use.operation, func.ReturnOp)]
     users = [use for use in users if not _is_weight(use)]
@@ -85,19 +85,19 @@ def _place(op: Operation) -> None:
     """rule TILE"""
     is_call = isinstance(op, ControlOp)
     if is_call:  # rule OWN
-        _bring(op, is_tiled=True)
+        _convert_operands(op, is_tiled=True)
     for result in list(op.results):
-        type: Any = result.type
+        type = tensor_type(result)
         if any(result.uses):
             _check_numbers(op, type)
         layout = _layout(type, op, is_tiled=is_call or not _stays_in_rows(result))
-        _with_type(result, with_layout(_supported(type, op), layout))
-    if isinstance(op, ttir.TTLangOp):  # an init that came in shards gives a result in shards
+        _with_type(result, with_layout(_to_supported(type, op), layout))
+    if isinstance(op, ttir.TTLangOp):  # a sharded init gives a sharded result
         for init, output in zip(op.inits, list(op.outputs), strict=True):
             _with_type(output, init.type)
 
 
-MOST_PADDING = 4  # times its elements, of a tensor that is worth it
+MOST_PADDING = 4  # the most padding worth its cost, as a multiple of the elements
 _WORTH_ELEMENTS = 1 << 14
 
 
@@ -110,7 +110,7 @@ def _is_weight(use: Use) -> bool:
 
 def _stays_in_rows(value: SSAValue) -> bool:
     """rule ROWS"""
-    shape: Any = shape_of(value)
+    shape = shape_of(value)
     if isinstance(value.owner, ttir.TTLangOp) or any(
         isinstance(use.operation, ttir.TTLangOp) for use in value.uses
     ):
@@ -122,30 +122,30 @@ def _stays_in_rows(value: SSAValue) -> bool:
 _CONVOLUTIONS = (ttir.MATH["conv2d"], ttir.MATH["conv_transpose2d"])
 
 
-def _bring(op: Operation, *, is_tiled: bool) -> None:
-    """rule CALLER and rule OWN, of what is given to others."""
+def _convert_operands(op: Operation, *, is_tiled: bool) -> None:
+    """rule CALLER and rule OWN, for tensors passed to others."""
     for position, value in enumerate(op.operands):
         layout = layout_of(value.type)
         if layout is not None and layout.is_tiled != is_tiled:
-            wanted = _layout(value.type, op, is_tiled=is_tiled)
+            wanted = _layout(tensor_type(value), op, is_tiled=is_tiled)
             op.operands[position] = Maker.before(op).value(_to_layout(value, wanted))
 
 
 def _to_layout(value: SSAValue, layout: TensorLayout) -> Operation:
-    type: Any = value.type
+    type = tensor_type(value)
     made: Operation = ttir.MATH["to_layout"].of([value], with_layout(type, layout))
     return made
 
 
-def _layout(type: Any, origin: Operation, *, is_tiled: bool) -> TensorLayout:
-    element = str(_supported(type, origin).element_type)
+def _layout(type: Tensor, origin: Operation, *, is_tiled: bool) -> TensorLayout:
+    element = str(_to_supported(type, origin).element_type)
     return interleaved(tuple(type.get_shape()), element, is_tiled=is_tiled)
 
 
 _ELEMENTS: dict[Attribute, Attribute] = {f64: f32, i1: bf16}
 
 
-def _supported(type: Tensor, origin: Operation) -> Tensor:
+def _to_supported(type: Tensor, origin: Operation) -> Tensor:
     """rule TYPE"""
     element = type.element_type
     chosen = _ELEMENTS.get(element, element)
@@ -160,8 +160,8 @@ def _supported(type: Tensor, origin: Operation) -> Tensor:
 
 
 def _check_numbers(op: Operation, type: Tensor) -> None:
-    """rule TYPE, of what is written in the graph"""
-    held: object = _supported(type, op).element_type
+    """rule TYPE, for constants in the graph"""
+    held: object = _to_supported(type, op).element_type
     if held == type.element_type or not isinstance(held, IntegerType) or type.element_type == i1:
         return
     low, high = (0, 2**32) if held == _UI32 else (-(2**31), 2**31)

@@ -27,6 +27,7 @@ from ttl.passes.module_pass import Maker, cannot_compile, replace_by
 from ttl.semantics.tensor_layout import TensorLayout
 from ttl.target import of_all_chips
 
+Table = dict[str, Any]  # of the flatbuffer, by field name
 SCRATCH_ALIGNMENT = 32  # bytes, by format_version 2 of the artifact; not the chip's alignment
 
 
@@ -78,11 +79,11 @@ def _wrong(op: ttnn.TTLangOp, problem: str) -> CompileError:
     return cannot_compile(codes.WRONG_KERNEL_ARTIFACT.broken(message), op)
 
 
-# Tensors and semaphores that kernels have beside the operands -------------------------------------
+# Tensors and semaphores of kernels that are not operands ------------------------------------------
 
 
 def _scratch(op: ttnn.TTLangOp, artifact: Artifact) -> SSAValue:
-    """A row of f32 in the L1 of every core: counters, which start at 0."""
+    """Make a row of f32 in the L1 of every core: counters, which start at 0."""
     size = artifact.operation.pipe_scratch_bytes
     aligned = -(-size // SCRATCH_ALIGNMENT) * SCRATCH_ALIGNMENT
     cores = sum(
@@ -113,7 +114,7 @@ def _global_semaphore(op: ttnn.TTLangOp, artifact: Artifact) -> SSAValue:
 # The program, in the words of the flatbuffer ------------------------------------------------------
 
 
-def _program(artifact: Artifact, operands: int, tensors: int) -> dict[str, Any]:
+def _program(artifact: Artifact, operands: int, tensors: int) -> Table:
     extra = [_argument("BufferAddressOfTensor", tensor_idx=i) for i in range(operands, tensors)]
     extra += [
         _argument("GlobalSemaphore", global_semaphore_index=tensors + i)
@@ -135,9 +136,7 @@ def _program(artifact: Artifact, operands: int, tensors: int) -> dict[str, Any]:
     }
 
 
-def _kernel(
-    kernel: Kernel, artifact: Artifact, operands: int, extra: list[dict[str, Any]]
-) -> dict[str, Any]:
+def _kernel(kernel: Kernel, artifact: Artifact, operands: int, extra: list[Table]) -> Table:
     buffers = artifact.operation.buffers
     arguments = [_argument("CBBufferIndex", buffer_index=each.index) for each in buffers]
     if kernel.uses_tensor_accessors:
@@ -160,21 +159,21 @@ def _kernel(
     }
 
 
-def _config(kernel: Kernel, buffers: Sequence[Buffer]) -> dict[str, Any]:
+def _config(kernel: Kernel, buffers: Sequence[Buffer]) -> Table:
     if kernel.config is None:
         return {}
     wide = {buffer.index for buffer in buffers if buffer.unpack_to_dest_fp32}
-    # tt-metal wants to hear about every buffer that there could be, on any chip.
+    # tt-metal needs an entry for every buffer that any chip could have.
     indices = range(of_all_chips("dataflow_buffers"))
     modes = ["UnpackToDestFp32" if index in wide else "Default" for index in indices]
     return {**asdict(kernel.config), "unpack_to_dest_modes": modes if wide else []}
 
 
-def _argument(kind: str, **fields: int) -> dict[str, Any]:
+def _argument(kind: str, **fields: int) -> Table:
     return {"arg": {f"KernelArg{kind}": fields}}
 
 
-def _buffer(buffer: Buffer, artifact: Artifact) -> dict[str, Any]:
+def _buffer(buffer: Buffer, artifact: Artifact) -> Table:
     form = {"buffer_index": buffer.index, "dtype": buffer.data_format}
     return {
         "total_size": buffer.total_bytes,
@@ -187,7 +186,7 @@ def _corner(core: tuple[int, int]) -> dict[str, int]:
     return {"x": core[0], "y": core[1]}
 
 
-def _core_ranges(artifact: Artifact) -> dict[str, Any]:
+def _core_ranges(artifact: Artifact) -> Table:
     return {
         "core_ranges": [
             {"start_coord": _corner(first), "end_coord": _corner(last)}

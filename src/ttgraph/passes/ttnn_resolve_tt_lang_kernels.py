@@ -1,6 +1,6 @@
 """ttnn-resolve-tt-lang-kernels: the artifact of every TT-Lang operation that has none yet.
 
-It is asked for from a Python function, which is imported only if there is such an operation.
+A Python function supplies it, which is imported only if there is such an operation.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from ttgraph.dialects.graph import shape_of
 from ttl.diagnostics import CompileError, TTLError, codes
 from ttl.passes.module_pass import cannot_compile
 
-Resolver = Callable[..., Any]
+Resolver = Callable[..., object]
 
 
 def apply(
@@ -55,7 +55,7 @@ def _mesh(op: ttnn.TTLangOp, shape: str | tuple[int, ...]) -> list[int]:
 def _resolver(unresolved: list[ttnn.TTLangOp], module: str, function: str) -> Resolver:
     try:
         found: Resolver = getattr(import_module(module), function)
-    except Exception as error:  # the module is the user's: it may raise anything
+    except Exception as error:  # the user's module may raise anything
         message = (
             f"{len(unresolved)} unresolved tt-lang kernel(s): the {module}.{function} entry point "
             f"is not importable: {error}"

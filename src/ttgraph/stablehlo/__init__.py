@@ -1,4 +1,4 @@
-"""Reading StableHLO that jax, torch_xla or tt_torch wrote."""
+"""Reads StableHLO from jax, torch_xla or tt_torch."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 def read_module(text: str, file: str = "<stablehlo>") -> ModuleOp:
-    """The module of a text; UsageError for what is not in the subset or does not verify."""
+    """Parse a module; raise UsageError if it is outside the subset or does not verify."""
     from ttgraph.dialects import make_context
     from ttl.dialects.reading import parse_module, verify_module
 

@@ -1,7 +1,7 @@
-"""The compiled operation, in memory and on disk. What compiling does not need is loaded later."""
+"""The compiled operation, in memory and on disk; loads modules that compiling skips on demand."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .operation import (
     MARK_KINDS,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 else:
     _MODULE_OF = {name: module for module, names in MODULES.items() for name in names}
 
-    def __getattr__(name: str) -> Any:
+    def __getattr__(name: str) -> object:
         if name not in _MODULE_OF:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         return getattr(import_module(f"{__name__}.{_MODULE_OF[name]}"), name)

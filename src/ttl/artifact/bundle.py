@@ -1,7 +1,7 @@
-"""Compiled operations as folders of one place, ttlang_kernel_dumps/program_<hash>, to be replayed.
+"""Compiled operations as folders ttlang_kernel_dumps/program_<hash>, for replay.
 
-A bundle is data until it is asked to be compiled. Its C++ may include the headers of the device
-API by their names, and nothing else of the machine it is compiled on.
+A bundle is only data until it is compiled. Its C++ may include headers of the device API by name,
+and no other file of the compiling machine.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ttl.diagnostics import UsageError, codes, usage_error
 from .manifest import to_json, write_folder
 from .operation import CompiledOperation, Kernel
 
-# Wherever it stands, in texts and comments too: what is none for us may be one for a compiler.
+# Matches anywhere, even in texts and comments: a compiler may read these differently.
 _INCLUDE = re.compile(
     r"(?:#|%:)(?:\s|/\*(?s:.*?)\*/)*(?:include|include_next|import|embed)\b(.*)$", re.M
 )
@@ -28,21 +28,21 @@ _NAME = re.compile(r'\s*(?:"([^"]+)"|<([^>]+)>)\s*')
 
 
 def bundle_name(compiled: CompiledOperation) -> str:
-    from hashlib import sha256  # OpenSSL is large, and compiling needs none of it
+    from hashlib import sha256  # loads OpenSSL, which compiling does not need
 
     text = json.dumps(to_json(compiled), sort_keys=True)
     return f"program_{sha256(text.encode()).hexdigest()[:16]}"
 
 
 def write_bundle(compiled: CompiledOperation, place: Path) -> Path:
-    """The folder of the operation in `place`; the same operation always has the same one."""
+    """Write the operation to its folder in `place`, whose name depends on the content alone."""
     folder = place / bundle_name(compiled)
     write_folder(compiled, folder)
     return folder
 
 
 def check_includes(compiled: CompiledOperation) -> None:
-    """UsageError if a kernel includes anything but names of headers, or reads a file otherwise."""
+    """Raise UsageError if a kernel includes more than named headers, or reads files otherwise."""
     for kernel in compiled.kernels:
         lines = kernel.cpp_source.replace("\r\n", "\n").replace("\r", "\n")
         spliced = re.sub(r"\\[ \t]*\r?\n", "", lines)
@@ -56,7 +56,7 @@ def check_includes(compiled: CompiledOperation) -> None:
 
 def _is_header(operand: str) -> bool:
     found = _NAME.fullmatch(_COMMENT.sub("", operand))
-    if found is None:  # a macro, which could be any path
+    if found is None:  # a macro could expand to any path
         return False
     name = found[1] or found[2]
     is_absolute = PurePosixPath(name).is_absolute() or PureWindowsPath(name).anchor

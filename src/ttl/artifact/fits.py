@@ -1,4 +1,4 @@
-"""Whether a chip can have what an operation asks for."""
+"""Checks that an operation fits a chip."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .operation import CompiledOperation, Coordinate, Kernel, Rectangle, Rectang
 
 
 def check_fits(compiled: CompiledOperation, target: Target) -> None:
-    """ValueError if a chip cannot have these cores, buffers, semaphores and kernels."""
+    """Raise ValueError if the chip lacks these cores, buffers, semaphores or kernels."""
     check_cores([compiled.core_range], target)
     check_cores((each for kernel in compiled.kernels for each in _cores_of(kernel)), target)
     _check_buffers(compiled, target)
@@ -38,7 +38,7 @@ def _check_tensors(compiled: CompiledOperation) -> None:
 
 
 def _check_arguments(kernel: Kernel, grid: Rectangle) -> None:
-    """Every node has what the kernel reads; one written by hand may read what it likes."""
+    """Raise ValueError if a node lacks arguments; handwritten kernels are not checked."""
     nodes = [each.core for each in kernel.runtime_args]
     if len(set(nodes)) != len(nodes) or not all(_is_in(node, grid) for node in nodes):
         raise ValueError(f"`{kernel.name}` has arguments for other nodes than those of the grid")
@@ -57,7 +57,7 @@ def _is_in(node: Coordinate, grid: Rectangle) -> bool:
 
 
 def _check_pipes(compiled: CompiledOperation) -> None:
-    """They count nodes from the first one of the grid."""
+    """Raise ValueError if a pipe leaves the grid, whose first node is its origin."""
     (x0, y0), (x1, y1) = compiled.core_range
     nodes = ((0, 0), (x1 - x0, y1 - y0))
     for pipe in compiled.pipes:
@@ -66,7 +66,7 @@ def _check_pipes(compiled: CompiledOperation) -> None:
 
 
 def check_cores(cores: Iterable[Rectangle], target: Target) -> None:
-    """ValueError for a core that the chip does not have."""
+    """Raise ValueError for a core that the chip does not have."""
     for _, last in cores:
         if any(corner >= size for corner, size in zip(last, target.grid, strict=True)):
             raise ValueError(f"core {last} is not in the {target.grid} grid of {target.name}")
@@ -92,7 +92,7 @@ def _cores_of(kernel: Kernel) -> Rectangles:
 
 
 def overlap(one: Rectangles, other: Rectangles) -> bool:
-    """Is a core in both? No rectangles are all cores."""
+    """Return whether a core is in both; no rectangles means all cores."""
     return not one or not other or any(
         first[0] <= end[0] and begin[0] <= last[0] and first[1] <= end[1] and begin[1] <= last[1]
         for first, last in one

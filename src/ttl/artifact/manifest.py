@@ -1,7 +1,7 @@
 """The compiled operation as JSON, and on disk: manifest.json beside kernels/*.cpp.
 
-The top level has the keys of the tt-xla artifact, so that its loaders can read it. What only
-pyttlang knows is under `pyttl`. docs/reference/artifact.md describes every key.
+The top level has the keys of the tt-xla artifact, so that its loaders can read it. Pyttlang's own
+keys are under `pyttl`. docs/reference/artifact.md describes every key.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ import json
 import reprlib
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
 
 from ttl.diagnostics import Span, UsageError, codes, reading, usage_error, writing
 
 from .operation import Buffer, CompiledOperation, Kernel, Memory, Operand, ThreadKind
-from .part import MissingKey
+from .part import JsonObject, MissingKey
 from .reader import CONFIG_TYPES, FORMAT_VERSIONS, MLIR_NAMES, read_artifact
 
 MANIFEST = "manifest.json"
@@ -33,14 +32,14 @@ def write_folder(compiled: CompiledOperation, folder: Path) -> None:
 
 
 def read_folder(folder: Path) -> CompiledOperation:
-    """The operation in `folder`; the text of a kernel is that of its file, which may be edited."""
+    """Read the operation in `folder`, with kernels from their files, which users may edit."""
     with reading(folder):
         compiled = from_json(_parse((folder / MANIFEST).read_bytes()))
     return with_sources(compiled, folder)
 
 
 def with_sources(compiled: CompiledOperation, folder: Path) -> CompiledOperation:
-    """The operation with the texts that its kernels have in `folder`."""
+    """Return the operation with the texts of its kernels in `folder`."""
     with reading(folder):
         kernels = tuple(_with_text_of_file(kernel, folder) for kernel in compiled.kernels)
     return replace(compiled, kernels=kernels)
@@ -53,11 +52,11 @@ def _with_text_of_file(kernel: Kernel, folder: Path) -> Kernel:
         text = (folder / _kernel_file(kernel)).read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
         raise _not_an_artifact(f"{_kernel_file(kernel)} is no text: {error}") from None
-    marks = kernel.marks if text == kernel.cpp_source else ()  # they count lines
+    marks = kernel.marks if text == kernel.cpp_source else ()  # marks refer to lines
     return replace(kernel, cpp_source=text, marks=marks)
 
 
-def _parse(text: bytes) -> Any:
+def _parse(text: bytes) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -76,8 +75,8 @@ def _kernel_file(kernel: Kernel) -> str:
 # Writing ------------------------------------------------------------------------------------------
 
 
-def to_json(compiled: CompiledOperation, format_version: int = 1) -> dict[str, Any]:
-    """Everything about the operation. Version 1 has the keys of version 2 as well."""
+def to_json(compiled: CompiledOperation, format_version: int = 1) -> JsonObject:
+    """Return the operation as JSON; version 1 also has the keys of version 2."""
     assert format_version in FORMAT_VERSIONS
     start, end = compiled.core_range
     return {
@@ -87,7 +86,7 @@ def to_json(compiled: CompiledOperation, format_version: int = 1) -> dict[str, A
         "cb_configs": [_buffer_to_json(buffer) for buffer in compiled.buffers],
         "num_tensors": len(compiled.operands),
         **({"num_pipe_nets": compiled.pipe_net_count} if format_version == 1 else {}),
-        # Such semaphores have the numbers 0, 1, ... and start at 0: those in `pyttl` say more.
+        # These semaphores have the numbers 0, 1, ... and start at 0; `pyttl` has initial values.
         "num_pipe_sync_semaphores": max((s.index + 1 for s in compiled.semaphores), default=0),
         "num_pipe_global_semaphores": 0,
         "pipe_sram_scratch_bytes": compiled.pipe_scratch_bytes,
@@ -96,7 +95,7 @@ def to_json(compiled: CompiledOperation, format_version: int = 1) -> dict[str, A
     }
 
 
-def _kernel_to_json(kernel: Kernel) -> dict[str, Any]:
+def _kernel_to_json(kernel: Kernel) -> JsonObject:
     config = asdict(kernel.config) if kernel.config else {}
     return {
         "thread_type": "compute" if kernel.thread is ThreadKind.COMPUTE else "noc",
@@ -106,8 +105,8 @@ def _kernel_to_json(kernel: Kernel) -> dict[str, Any]:
     }
 
 
-def _buffer_to_json(buffer: Buffer) -> dict[str, Any]:
-    # tt-xla counts the tiles of one block only where the compiler made the buffer.
+def _buffer_to_json(buffer: Buffer) -> JsonObject:
+    # tt-xla counts only one block's tiles if the compiler made the buffer.
     counted_blocks = 1 if buffer.compiler_allocated else buffer.block_count
     return {
         "buffer_index": buffer.index,
@@ -119,7 +118,7 @@ def _buffer_to_json(buffer: Buffer) -> dict[str, Any]:
     }
 
 
-def _metadata(operands: tuple[Operand, ...]) -> dict[str, Any]:
+def _metadata(operands: tuple[Operand, ...]) -> JsonObject:
     return {
         "shapes": [list(operand.shape) for operand in operands],
         "dtypes": [MLIR_NAMES.get(operand.dtype, operand.dtype) for operand in operands],
@@ -130,14 +129,14 @@ def _metadata(operands: tuple[Operand, ...]) -> dict[str, Any]:
     }
 
 
-def _record(value: Any) -> Any:
-    """A dataclass as JSON has it: tuples are lists."""
+def _record(value: object) -> object:
+    """Convert a dataclass's dict for JSON: tuples become lists."""
     if isinstance(value, dict):
         return {key: _record(item) for key, item in value.items()}
     return [_record(item) for item in value] if isinstance(value, tuple) else value
 
 
-def _own(compiled: CompiledOperation) -> dict[str, Any]:
+def _own(compiled: CompiledOperation) -> JsonObject:
     usual = _record(asdict(Memory()))
     memories = [_record(asdict(operand.memory)) for operand in compiled.operands]
     addresses = [operand.address for operand in compiled.operands]
@@ -146,7 +145,7 @@ def _own(compiled: CompiledOperation) -> dict[str, Any]:
         "target": compiled.target,
         "device_api": compiled.device_api,
         "operand_names": [operand.name for operand in compiled.operands],
-        # Nothing where all tensors are interleaved in DRAM.
+        # Left out if all tensors are interleaved in DRAM.
         **({"memory_configs": memories} if any(memory != usual for memory in memories) else {}),
         **({"operand_addresses": addresses} if any(addresses) else {}),
         "kernels": [_own_of_kernel(compiled, kernel) for kernel in compiled.kernels],
@@ -163,8 +162,8 @@ def _own(compiled: CompiledOperation) -> dict[str, Any]:
 _NAMES_OF_KERNELS = ("name", "thread", "source_map", "signposts", "runtime_arg_names")
 
 
-def names_of(compiled: CompiledOperation) -> dict[str, Any]:
-    """What makes messages good, for whoever has the rest in another form."""
+def names_of(compiled: CompiledOperation) -> JsonObject:
+    """Return the names and spans that messages need, without the rest of the operation."""
     own = _own(compiled)
     named = {key: own[key] for key in ("name", "target", "device_api") if own[key]}
     kernels = [{key: kernel[key] for key in _NAMES_OF_KERNELS} for kernel in own["kernels"]]
@@ -173,17 +172,17 @@ def names_of(compiled: CompiledOperation) -> dict[str, Any]:
     return {**named, "kernels": kernels, "buffers": buffers}
 
 
-def _own_of_buffer(buffer: Buffer) -> dict[str, Any]:
+def _own_of_buffer(buffer: Buffer) -> JsonObject:
     return {
         "name": buffer.name,
         "compiler_allocated": buffer.compiler_allocated,
         "unpack_to_dest_fp32": buffer.unpack_to_dest_fp32,
         "is_row_major": buffer.row_bytes is not None,
         "span": _span_to_json(buffer.span) if buffer.span else None,
-        # Of programs that were written by hand.
+        # Only in handwritten programs.
         **({"cores": _record(buffer.cores)} if buffer.cores else {}),
         **({} if buffer.shares is None else {"shares": buffer.shares}),
-        # Of those that lie in the shards of a tensor.
+        # Only in tensor-backed buffers.
         **(
             {}
             if buffer.tensor is None
@@ -192,7 +191,7 @@ def _own_of_buffer(buffer: Buffer) -> dict[str, Any]:
     }
 
 
-def _own_of_kernel(compiled: CompiledOperation, kernel: Kernel) -> dict[str, Any]:
+def _own_of_kernel(compiled: CompiledOperation, kernel: Kernel) -> JsonObject:
     own = kernel.own
     return {
         "name": kernel.name,
@@ -210,7 +209,7 @@ def _own_of_kernel(compiled: CompiledOperation, kernel: Kernel) -> dict[str, Any
     }
 
 
-def _span_to_json(span: Span) -> list[Any]:
+def _span_to_json(span: Span) -> list[object]:
     place = [span.file, span.line, span.column, span.end_line, span.end_column]
     return [*place, [list(each) for each in span.expanded]] if span.expanded else place
 
@@ -219,7 +218,7 @@ def _span_to_json(span: Span) -> list[Any]:
 
 
 def from_json(manifest: object) -> CompiledOperation:
-    """What `to_json` was given; UsageError if pyttlang did not write the manifest."""
+    """Reverse `to_json`; raise UsageError if pyttlang did not write the manifest."""
     if not isinstance(manifest, dict):
         raise _not_an_artifact("it is not a JSON object")
     version = manifest.get("format_version")
@@ -236,8 +235,10 @@ def from_json(manifest: object) -> CompiledOperation:
 
 
 def _check_same(given: object, written: object, path: str) -> None:
-    """ValueError where the manifest has more than its operation, or tells of it otherwise: a key
-    that is not known is seen here, and a number that follows from others."""
+    """Raise ValueError if the manifest differs from its operation, written again.
+
+    Finds unknown keys, and numbers that contradict others.
+    """
     if isinstance(given, dict) and isinstance(written, dict):
         for key in {**written, **given}:
             place = f"{path}.{key}" if path else key

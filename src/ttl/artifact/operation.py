@@ -1,14 +1,14 @@
-"""What compilation produces: everything a launcher needs, and nothing of the compiler.
+"""The result of compilation: all that a launcher needs, without the compiler.
 
-Argument conventions, the same for every launcher:
+Argument conventions of all launchers:
 * compile-time arguments of a compute kernel: the buffer indices 0..n-1; of a data movement kernel:
   those, then the TensorAccessor arguments of all tensors of the operation in order;
 * common runtime arguments: the addresses of the tensors in `tensor_indices`, in that order, then
   the address of the pipes' scratch memory if the kernel uses it: the same on every node, zeroed
   before each launch;
-* runtime arguments of a core: those of the kernel's `runtime_args`, what differs between nodes.
-A kernel that was written by hand has OwnArguments in the place of the first two. Its tensors have
-addresses, since these may be anywhere among its arguments.
+* runtime arguments of a core: the kernel's `runtime_args`, which may differ between nodes.
+A handwritten kernel has OwnArguments instead of the first two. Its tensors have addresses, which
+may be anywhere among its arguments.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class CoreArguments:
     args: tuple[int, ...]
 
 
-# Those of ttl.trace.EventKind; `await`: what follows waits; `..._ends`: of all that began.
+# As in ttl.trace.EventKind. `await`: the next line waits. `..._ends`: ends all that began.
 MarkKind = str
 MARK_KINDS = (
     "pipe_send",
@@ -69,13 +69,13 @@ MARK_KINDS = (
 class Mark:
     """An event of a pipe or a semaphore that the executor records before a line of a kernel.
 
-    `place` and `value` are C++. The place of a pipe is among those of the node that begin there, or
-    end there; -1 if it is not known: then the oldest transfer ends that has not ended yet.
+    `place` and `value` are C++. The place of a pipe counts the pipes that begin, or end, at the
+    node; -1 if unknown: then the oldest open transfer ends.
     """
 
     cpp_line: int
     kind: MarkKind
-    subject: str  # the net or the semaphore; empty if it is not known
+    subject: str  # the net or the semaphore; empty if unknown
     place: str
     value: str
     line: int  # the program's
@@ -83,7 +83,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Pipe:
-    """As the program names it."""
+    """A pipe, with the names of the program."""
 
     net: str
     name: str
@@ -94,13 +94,13 @@ class Pipe:
 
 @dataclass(frozen=True, slots=True)
 class OwnArguments:
-    """What a kernel that was written by hand gets, and where it runs."""
+    """The arguments of a handwritten kernel, and the cores that run it."""
 
     compile_time: tuple[int, ...] = ()
     named: tuple[tuple[str, int], ...] = ()
     defines: tuple[tuple[str, str], ...] = ()
     common: tuple[int, ...] = ()
-    noc: int | None = None  # data movement kernels; None: that of the processor
+    noc: int | None = None  # data movement kernels; None: the processor's own
     cores: Rectangles = ()
 
 
@@ -114,8 +114,8 @@ class Kernel:
     tensor_indices: tuple[int, ...] = ()
     config: ComputeConfig | None = None  # compute kernels only
     source_map: tuple[tuple[int, Span], ...] = ()  # (C++ line, Python span), ascending
-    runtime_arg_names: tuple[str, ...] = ()  # what get_arg_val(0), get_arg_val(1), ... are
-    runtime_args: tuple[CoreArguments, ...] = ()  # of every core, or of none
+    runtime_arg_names: tuple[str, ...] = ()  # of get_arg_val(0), get_arg_val(1), ...
+    runtime_args: tuple[CoreArguments, ...] = ()  # for every core, or for none
     signposts: tuple[tuple[str, str], ...] = ()  # (the profiler's name, the program's)
     uses_pipe_scratch: bool = False
     marks: tuple[Mark, ...] = ()  # in the order of the C++
@@ -123,11 +123,11 @@ class Kernel:
 
     @property
     def uses_tensor_accessors(self) -> bool:
-        """Do the words of the tensors' accessors follow the buffer indices?"""
+        """Whether the words of the tensors' accessors follow the buffer indices."""
         return self.own is None and self.thread is not ThreadKind.COMPUTE
 
     def span_of(self, cpp_line: int) -> Span | None:
-        """The Python that a C++ line comes from."""
+        """Return the Python source of a C++ line."""
         after = bisect_right(self.source_map, cpp_line, key=itemgetter(0))
         return self.source_map[after - 1][1] if after else None
 
@@ -143,11 +143,11 @@ class Buffer:
     block_count: int
     unpack_to_dest_fp32: bool = False
     span: Span | None = None
-    compiler_allocated: bool = False  # not one of the program's own
-    row_bytes: int | None = None  # where a page is a row, not a tile: with the room after it
+    compiler_allocated: bool = False  # added by the compiler
+    row_bytes: int | None = None  # if a page is a row instead of a tile, with the room after it
     cores: Rectangles = ()  # all, unless some are given
     shares: int | None = None  # the position of the buffer whose memory it has
-    tensor: int | None = None  # the operand in whose shards it lies, and where in each, in bytes
+    tensor: int | None = None  # the operand whose shards hold it, at `tensor_offset` bytes
     tensor_offset: int = 0
 
     @property
@@ -160,7 +160,7 @@ class Buffer:
 
     @property
     def own_bytes(self) -> int:
-        """Of L1 that it takes beside other buffers and tensors."""
+        """The L1 bytes that it takes in addition to other buffers and tensors."""
         return self.total_bytes if self.shares is None and self.tensor is None else 0
 
 
@@ -172,10 +172,10 @@ class Semaphore:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Where a tensor lies, in the words of ttnn.MemoryConfig.
+    """The memory of a tensor, in the words of ttnn.MemoryConfig.
 
-    A sharded one has the ranges of its cores (inclusive corners) and the size of a shard; shards of
-    any number of dimensions also say how they are given to cores.
+    A sharded tensor has the ranges of its cores (inclusive corners) and the size of a shard; shards
+    with any number of dimensions also have a distribution to cores.
     """
 
     buffer_type: str = "DRAM"
@@ -187,7 +187,7 @@ class Memory:
 
     @property
     def shard_cores(self) -> list[Coordinate]:
-        """Those of the shards, in their order."""
+        """The cores of the shards, in their order."""
         found = []
         for (left, top), (right, bottom) in self.cores:
             across = [(x, y) for y in range(top, bottom + 1) for x in range(left, right + 1)]
@@ -198,14 +198,14 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A tensor argument as it was when the operation was compiled."""
+    """A tensor argument at compile time."""
 
     name: str
     shape: tuple[int, ...]
     dtype: str
     layout: str
     memory: Memory = Memory()
-    address: int | None = None  # where the arguments of kernels have it
+    address: int | None = None  # if arguments of kernels contain it
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,5 +224,5 @@ class CompiledOperation:
 
     @property
     def buffer_indices(self) -> tuple[int, ...]:
-        """The compile-time arguments with which those of every kernel begin."""
+        """The compile-time arguments that every kernel begins with."""
         return tuple(buffer.index for buffer in self.buffers)

@@ -1,6 +1,6 @@
-"""A value of JSON that anybody may have written, and how to say where it stands.
+"""Untrusted JSON values with their paths, for messages.
 
-Whoever reads it says what it has to be; ValueError where it is not that.
+The methods read a value as a type, or raise ValueError.
 """
 
 from __future__ import annotations
@@ -15,6 +15,8 @@ from ttl.diagnostics.span import Expansion
 from .operation import Coordinate
 
 T = TypeVar("T")
+Other = TypeVar("Other")
+JsonObject = dict[str, Any]
 WORD = 2**32
 
 
@@ -24,7 +26,7 @@ class MissingKey(ValueError):
         self.key = key
 
 
-def parse(text: str) -> Any:
+def parse(text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
@@ -46,7 +48,7 @@ class Part:
         return self
 
     def get(self, key: str, read: Callable[[Part], T], default: T) -> T:
-        """What is read at a key, or the default where there is none."""
+        """Read the value at a key, or return the default."""
         return read(self.member(key)) if key in self.object().value else default
 
     def member(self, key: str) -> Part:
@@ -62,15 +64,17 @@ class Part:
     def each(self, read: Callable[[Part], T]) -> tuple[T, ...]:
         return tuple(map(read, self.items()))
 
-    def pair(self, first: Callable[[Part], Any], second: Callable[[Part], Any]) -> tuple[Any, Any]:
+    def pair(
+        self, first: Callable[[Part], T], second: Callable[[Part], Other]
+    ) -> tuple[T, Other]:
         items = self.items()
         if len(items) != 2:
             raise self.wrong("must have 2 elements")
         return first(items[0]), second(items[1])
 
     def pairs(
-        self, first: Callable[[Part], Any], second: Callable[[Part], Any]
-    ) -> tuple[tuple[Any, Any], ...]:
+        self, first: Callable[[Part], T], second: Callable[[Part], Other]
+    ) -> tuple[tuple[T, Other], ...]:
         return self.each(lambda entry: entry.pair(first, second))
 
     # What it is
@@ -94,7 +98,7 @@ class Part:
         return self.u32()
 
     def word(self) -> int:
-        """A number of either sign as 32 bits."""
+        """Return a number of either sign as 32 bits."""
         return self.integer() % WORD
 
     def text(self) -> str:
@@ -103,7 +107,7 @@ class Part:
         return self.value
 
     def line(self) -> str:
-        """A text that can stand in a line of C++."""
+        """Return a text that fits in a line of C++."""
         if len(self.text().splitlines()) > 1 or self.text().endswith(("\\", "\n", "\r")):
             raise self.wrong("is not one line")
         return self.text()
@@ -137,8 +141,8 @@ class Part:
         return first, last
 
     def span(self) -> Span:
-        """`[file, line, column, end_line, end_column]`, and `[[operation, file, line]]` in one that
-        is expanded.
+        """Read `[file, line, column, end_line, end_column]`, in an expanded operation followed by
+        `[[operation, file, line]]`.
         """
         file, *place = self.items()
         expanded = place[4].each(Part.expansion) if len(place) == 5 else ()

@@ -1,7 +1,7 @@
-"""Artifacts, read and checked: the one reader of them, whoever wrote them and wherever they are.
+"""Reads and checks artifacts of any writer; all code that reads artifacts uses this module.
 
-Every writer's has the keys of tt-xla. What pyttlang knows beside, under `pyttl`, others leave out:
-then there are defaults. ValueError reports what is wrong and where. docs/reference/artifact.md
+All artifacts have the keys of tt-xla. Other writers leave out pyttlang's own keys under `pyttl`,
+which have defaults. ValueError reports what is wrong and where. docs/reference/artifact.md
 describes the keys.
 """
 
@@ -43,10 +43,10 @@ CONFIG_TYPES = {
     ThreadKind.WRITER: "WriterKernelConfig",
 }
 _THREADS = {name: thread for thread, name in CONFIG_TYPES.items()}
-_DATA_FORMATS = (*PAGE_BYTES, "BFP_Float8", "BFP_Float4")  # the last two no kernel of ours has
+_DATA_FORMATS = (*PAGE_BYTES, "BFP_Float8", "BFP_Float4")  # our kernels lack the last two
 _FLAGS = tuple(field.name for field in fields(ComputeConfig) if field.name != "math_fidelity")
 
-# The names that tt-xla gives to element types; block floats have none.
+# tt-xla's names of element types; block floats have none.
 MLIR_NAMES = {
     "bfloat16": "bf16",
     "float16": "f16",
@@ -60,14 +60,14 @@ _ELEMENTS = {mlir: name for name, mlir in MLIR_NAMES.items()} | {
     name: name for name in ("bfloat8_b", "bfloat4_b")
 }
 LAYOUTS = ("TILE", "ROW_MAJOR")
-# More than any chip has: such numbers make work before anybody looks at them.
+# More than any chip has; larger numbers would take long to process before a check fails.
 _MOST_SEMAPHORES = 1024
 _MOST_CORES = 2**16
 
 
 @dataclass(frozen=True, slots=True)
 class Artifact:
-    """`operation` is on the first of `core_ranges`; what another writer does not say is empty."""
+    """An artifact; `operation` uses the first of `core_ranges`, and unknown facts are empty."""
 
     operation: CompiledOperation
     core_ranges: tuple[Rectangle, ...]
@@ -75,8 +75,8 @@ class Artifact:
     has_names: bool
 
 
-def read_artifact(value: Any, *, is_ours: bool = False) -> Artifact:
-    """The artifact of parsed JSON, version 1 or 2. `is_ours`: all that pyttlang writes is there."""
+def read_artifact(value: object, *, is_ours: bool = False) -> Artifact:
+    """Read parsed JSON of version 1 or 2; `is_ours` requires all keys that pyttlang writes."""
     if not isinstance(value, dict):
         raise ValueError("the root is not an object")
     version = value.get("format_version")
@@ -86,7 +86,7 @@ def read_artifact(value: Any, *, is_ours: bool = False) -> Artifact:
 
 
 def blocks_of(total: int, page: int, count: int) -> tuple[int, int]:
-    """The pages of a block and the blocks of a buffer; one block if `count` does not divide it."""
+    """Return the pages per block and the blocks; one block if `count` does not divide the pages."""
     if not page or not total or total % page:
         raise ValueError(f"a circular buffer of {total} bytes in pages of {page}")
     pages = total // page
@@ -99,7 +99,7 @@ class _Reader:
         self.own = self._own(root, "pyttl", Part.object, Part({}, "pyttl"))
 
     def _own(self, part: Part, key: str, read: Callable[[Part], T], default: T) -> T:
-        """What pyttlang says about a part, and others need not."""
+        """Read a key that only pyttlang has to write."""
         return read(part.member(key)) if self.is_ours else part.get(key, read, default)
 
     def artifact(self) -> Artifact:
@@ -129,7 +129,7 @@ class _Reader:
         return Artifact(operation, ranges, global_semaphores, bool(self.own.value))
 
     def _count(self, name: str, most: int = 2**32 - 1) -> int:
-        """Required in version 2, read where it is in version 1."""
+        """Read a count, required in version 2 and optional in version 1."""
         if self.version == 2:
             self.root.member(name)
         return self.root.get(name, lambda part: part.u32(most), 0)
@@ -144,7 +144,7 @@ class _Reader:
         return found
 
     def _beside(self, name: str, parts: Sequence[Part]) -> list[tuple[int, Part, Part]]:
-        """Each part with its position and what pyttlang says more about it."""
+        """Return each part with its position and pyttlang's details about it."""
         nothing = [Part({}, f"pyttl.{name}") for _ in parts]
         details = self._own(self.own, name, Part.items, nothing)
         if len(details) != len(parts):
@@ -192,7 +192,7 @@ class _Reader:
         return config, thread
 
     def _compute_config(self, config: Part) -> ComputeConfig:
-        """tt-mlir takes a fidelity that it does not know for HiFi4."""
+        """Read the configuration; like tt-mlir, treat an unknown fidelity as HiFi4."""
         unknown = sorted(config.value.keys() - {"type", "math_fidelity", *_FLAGS})
         if self.is_ours and unknown:
             raise config.wrong(f"has no '{unknown[0]}'")
@@ -239,7 +239,7 @@ class _Reader:
         )
 
     def _semaphores(self, count: int) -> tuple[Semaphore, ...]:
-        """Others make the first `count`, all of which start at 0."""
+        """Return the semaphores; other writers mean the first `count`, starting at 0."""
         values = {} if self.is_ours else dict.fromkeys(range(count), 0)
         given: list[Part] = []
         for part in self._own(self.own, "semaphores", Part.items, given):
@@ -274,7 +274,7 @@ def _core_args(part: Part) -> CoreArguments:
     return CoreArguments(part.member("core").coordinate(), part.member("args").each(Part.word))
 
 
-# By the type of a field, as it is written.
+# By the annotation of a field.
 _READERS: dict[str, Callable[[Part], Any]] = {
     "int": Part.u32,
     "int | None": lambda part: None if part.value is None else part.u32(),
@@ -289,7 +289,7 @@ _READERS: dict[str, Callable[[Part], Any]] = {
 
 
 def _one(kind: type[T], part: Part) -> T:
-    """An object with a key for each field of a dataclass."""
+    """Read an object with a key for each field of a dataclass."""
     types = {field.name: str(field.type) for field in fields(kind)}  # type: ignore[arg-type]
     return kind(**{name: _READERS[of](part.member(name)) for name, of in types.items()})
 

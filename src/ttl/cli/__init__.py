@@ -23,8 +23,8 @@ INTERRUPTED = 130  # what a shell reports for a command that SIGINT ended
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point; the exit status is 1 for errors of programs, 2 for wrong command lines and 130
-    after an interrupt.
+    """Run a command line; return 1 for errors of programs, 2 for wrong command lines and 130 after
+    an interrupt.
     """
     return _read_or_not(partial(_main, arguments))
 
@@ -59,7 +59,7 @@ def _options_of(verb: str, given: list[str]) -> argparse.Namespace:
     if verb in PROGRAM_VERBS:
         return parse_program_verb(parser, verb, given)
     if verb == "opt":
-        given = module_of(verb).with_passes(parser, given)
+        given = module_of(verb).join_passes(parser, given)
     options = parser.parse_args(given)
     options.verb = verb
     return options
@@ -72,7 +72,7 @@ def module_of(verb: str) -> Any:
 
 
 def simulator_main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point of `tt-lang-sim`: `ttl run` under the name of the public simulator."""
+    """Run `tt-lang-sim`: `ttl run` under the name of the public simulator."""
     from . import run
 
     parser = Parser(prog="tt-lang-sim", description="The same as `ttl run`.")
@@ -82,11 +82,11 @@ def simulator_main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _main_of(verb: str, arguments: Sequence[str] | None = None) -> int:
-    """Entry point of a command of its own for a verb."""
+    """Run a verb that is its own command."""
     return main([verb, *(sys.argv[1:] if arguments is None else arguments)])
 
 
-stats_main = partial(_main_of, "stats")  # `tt-lang-sim-stats`, as in the public tools
+stats_main = partial(_main_of, "stats")  # `tt-lang-sim-stats`, a public tool
 opt_main = partial(_main_of, "opt")  # `ttlang-opt` and the guide's `ttc`, like mlir-opt
 setup_main = partial(_main_of, "examples")  # `tt-lang-setup` and `tt-lang-setup-tutorials`
 
@@ -94,7 +94,7 @@ setup_main = partial(_main_of, "examples")  # `tt-lang-setup` and `tt-lang-setup
 def parse_program_verb(
     parser: argparse.ArgumentParser, verb: str, given: list[str]
 ) -> argparse.Namespace:
-    """The options of a verb that runs a program; argparse would look into its arguments."""
+    """Parse a verb that runs a program; argparse alone would parse the program's arguments."""
     ours, theirs = split_program_arguments(parser, given)
     if "--" not in ours and not {"-h", "--help", "--version"} & {*ours}:
         parser.error(f"name the program: {parser.prog} FILE")
@@ -111,10 +111,10 @@ def _run_verb(options: argparse.Namespace) -> int:
     from ttl.diagnostics.errors import debug_traceback
     from ttl.diagnostics.painting import show_text
 
-    from .progress import shown_progress
+    from .progress import show_progress
 
     try:
-        with shown_progress():
+        with show_progress():
             status: int = module_of(options.verb).run(options)
     except TTLError as error:
         print(debug_traceback(error), end="", file=sys.stderr)

@@ -1,11 +1,11 @@
-"""Archives of arrays, .npz, in which verbs take and give tensors."""
+"""Reads and writes archives of arrays, .npz, for verbs with input and output tensors."""
 
 from __future__ import annotations
 
 import argparse
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ import ml_dtypes
 import numpy as np
 
 from ttl.diagnostics import UsageError, codes, file_not_usable, usage_error, writing
-from ttl.semantics.dtypes import DType
+from ttl.semantics.dtypes import Array, DType
 from ttl.semantics.printing import array_text
 
 from .program import natural
@@ -22,50 +22,50 @@ from .program import natural
 class Result(NamedTuple):
     name: str  # in an archive
     heading: str  # on the terminal
-    array: Any
+    array: Array
     dtype: DType
 
 
 _DAMAGED = (
-    ValueError, AttributeError, TypeError, EOFError, MemoryError, RuntimeError,  # of numpy
+    ValueError, AttributeError, TypeError, EOFError, MemoryError, RuntimeError,  # from numpy
     zipfile.BadZipFile, zlib.error,
 )  # fmt: skip
 
 
-def read_archive(file: str) -> dict[str, Any]:
+def read_archive(file: str) -> dict[str, Array]:
     try:
         archive = np.load(file, allow_pickle=False)
         if isinstance(archive, np.ndarray):
-            raise not_arrays(f"{file} is one array, as numpy.save writes it, and no archive")
+            raise make_not_arrays(f"{file} is one array, as numpy.save writes it, and no archive")
         with archive:
             return {name: _numbers(archive[name]) for name in archive.files}
     except OSError as error:
         if error.strerror is None:
-            raise not_arrays(f"{file}: {error}") from None
+            raise make_not_arrays(f"{file}: {error}") from None
         raise file_not_usable(file, error) from None
     except _DAMAGED as error:
-        if "allow_pickle" in str(error):  # numpy's advice for whatever it does not know
+        if "allow_pickle" in str(error):  # numpy gives this advice for any unknown type
             error = ValueError("numpy did not write it, or it holds other objects than numbers")
-        raise not_arrays(f"{file} is no archive of arrays: {error}") from None
+        raise make_not_arrays(f"{file} is no archive of arrays: {error}") from None
 
 
-def _numbers(array: Any) -> Any:
-    """numpy writes bfloat16 as two bytes that it has no name for."""
+def _numbers(array: Array) -> Array:
+    """Restore bfloat16, which numpy writes as two unnamed bytes."""
     return array.view(ml_dtypes.bfloat16) if array.dtype == np.dtype("V2") else array
 
 
-def write_archive(file: str, arrays: dict[str, Any]) -> None:
+def write_archive(file: str, arrays: Mapping[str, Any]) -> None:
     with writing(file), Path(file).open("wb") as out:
         np.savez(out, **arrays)
 
 
-def not_arrays(message: str) -> UsageError:
+def make_not_arrays(message: str) -> UsageError:
     help_text = "write it with numpy.savez(FILE, name=array, ...)"
     return usage_error(codes.WRONG_FILE, message, help_text)
 
 
 def add_array_arguments(parser: argparse.ArgumentParser, inputs: str, results: str) -> None:
-    """What verbs have that run kernels on tensors from archives, or on random ones."""
+    """Add the options of verbs that run kernels on tensors from archives, or on random ones."""
     parser.add_argument("--inputs", metavar="FILE.npz", help=inputs)
     parser.add_argument(
         "--outputs", metavar="FILE.npz", help=f"write {results} here, and not to the terminal"
@@ -76,8 +76,8 @@ def add_array_arguments(parser: argparse.ArgumentParser, inputs: str, results: s
     parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
 
 
-def random_array(shape: Sequence[int], dtype: DType, generator: np.random.Generator) -> Any:
-    """MemoryError for one that no machine has the memory for."""
+def random_array(shape: Sequence[int], dtype: DType, generator: np.random.Generator) -> Array:
+    """Make a random array; raise MemoryError if no machine has the memory for it."""
     try:
         if dtype.is_float:
             return generator.uniform(-2, 2, shape).astype(np.float32)
@@ -87,11 +87,11 @@ def random_array(shape: Sequence[int], dtype: DType, generator: np.random.Genera
 
 
 def write_results(results: Sequence[Result], file: str | None) -> None:
-    """To an archive, or to the terminal if there is no file."""
-    # Types that numpy can write: bfloat16 and block floats are not among them.
+    """Write results to an archive, or print them if there is no file."""
+    # Types that numpy can write, which bfloat16 and block floats are not.
     types = [np.float32 if each.dtype.is_float else each.dtype.storage for each in results]
     pairs = zip(results, types, strict=True)
-    arrays: dict[str, Any] = {each.name: each.array.astype(plain) for each, plain in pairs}
+    arrays: dict[str, Array] = {each.name: each.array.astype(plain) for each, plain in pairs}
     if file is not None:
         write_archive(file, arrays)
         return

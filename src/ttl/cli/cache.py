@@ -13,7 +13,7 @@ from ttl.trace.stats import Table
 
 from .terminal import show_tables
 
-LIMIT = "limit"  # as the size of --prune
+LIMIT = "limit"  # the default size of --prune
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -54,10 +54,10 @@ def run(options: argparse.Namespace) -> int:
     if options.limit is not None:
         with writing(config.cache_dir):
             (config.cache_dir / LIMIT_FILE).write_text(f"{options.limit}\n")
-    wanted = 0 if options.clear else _wanted(options.prune, config)
+    wanted = 0 if options.clear else _find_wanted(options.prune, config)
     if wanted is not None:
         done = prune(config.cache_dir, wanted, time.time())
-        print(f"removed {_files(done.entries)}, {shown_size(done.bytes)}")
+        print(f"removed {_files(done.entries)}, {format_size(done.bytes)}")
         if done.kept:
             print(f"kept {_files(done.kept)} of the last hour: a process may be about to use them")
     show_tables([table_of(config)])
@@ -68,8 +68,8 @@ def _files(count: int) -> str:
     return "1 file" if count == 1 else f"{count} files"
 
 
-def _wanted(given: str | None, config: Config) -> int | None:
-    """How much is to stay; None if nothing is to go."""
+def _find_wanted(given: str | None, config: Config) -> int | None:
+    """Return the size to keep; None to remove nothing."""
     if given is None:
         return None
     limit = limit_of(config) if given == LIMIT else read_bytes(given)
@@ -83,13 +83,13 @@ def table_of(config: Config) -> Table:
         ("folder", str(config.cache_dir)),
         ("compiled operations", str(sum(map(is_operation, found)))),
         ("libraries", str(sum(not is_operation(entry) for entry in found))),
-        ("size", shown_size(sum(entry.bytes for entry in found))),
-        ("limit", "none" if limit == NO_LIMIT else shown_size(limit)),
+        ("size", format_size(sum(entry.bytes for entry in found))),
+        ("limit", "none" if limit == NO_LIMIT else format_size(limit)),
     )
     return Table("Cache of compiled operations", ("what", "now"), rows)
 
 
-def shown_size(count: int) -> str:
+def format_size(count: int) -> str:
     for unit, size in (("GB", 1 << 30), ("MB", 1 << 20), ("kB", 1 << 10)):
         if count >= size:
             return f"{count / size:.1f} {unit}"

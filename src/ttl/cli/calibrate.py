@@ -54,7 +54,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(options: argparse.Namespace) -> int:
     from ttl.device.profile import ProfilerLog
-    from ttl.studio.calibration.measured import CLOCK, calibrated
+    from ttl.studio.calibration.measured import CLOCK, calibrate_costs
     from ttl.target.costs import Case, load_costs, read_costs
 
     if options.log:
@@ -65,8 +65,8 @@ def run(options: argparse.Namespace) -> int:
 
     chip, log = load(options.target).name, ProfilerLog()
     zones = log.zones(lines)
-    costs, names = calibrated(load_costs(chip), zones, log.clock_mhz)
-    if set(names) <= {CLOCK}:  # which is in the first line of every log
+    costs, names = calibrate_costs(load_costs(chip), zones, log.clock_mhz)
+    if set(names) <= {CLOCK}:  # it is in the first line of every log
         message = f"{options.log or 'the log of the profiler'} has no zones of ttl calibrate"
         raise usage_error(codes.WRONG_FILE, message, NO_LOG)
     for case in Case:
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _measured_lines(repeats: int) -> list[str]:
-    """Runs the operations on the device, and gives what the profiler wrote."""
+    """Run the operations on the device and return the profiler's log."""
     from ttl.device.watch import profiler_log
     from ttl.studio.calibration import PROGRAM
 

@@ -19,11 +19,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Shows what is wrong with each operation that the program calls, on stderr.
+    """Print the diagnostics of each operation that the program calls, on stderr.
 
-    An operation without errors is run on the simulator, so that the program goes on with right
-    values; one with errors is not run. The status is 1 if there are errors, which warnings are with
-    --strict and -W error.
+    An operation without errors runs on the simulator, so that the program continues with correct
+    values; one with errors does not run. The status is 1 if there are errors; warnings count as
+    errors with --strict and -W error.
     """
     variables = {**program_variables(options), "TTL_CHECK": "1"}
     return run_checked(options, variables, program_driver().checks)
@@ -50,13 +50,13 @@ def _status(options: argparse.Namespace, checks: Checks) -> int:
 def _summary(file: str, checks: Checks) -> str:
     if not checks.operations:
         return f"{file} calls no operation; nothing was checked"
-    checked = f"{_counted(checks.operations, 'operation')} checked"
-    warnings = f", {_counted(checks.warnings, 'warning')}" if checks.warnings else ""
+    checked = f"{_count(checks.operations, 'operation')} checked"
+    warnings = f", {_count(checks.warnings, 'warning')}" if checks.warnings else ""
     if not checks.errors:
         return f"{checked}, no errors{warnings}"
-    errors = _counted(checks.errors, "error")
+    errors = _count(checks.errors, "error")
     return f"{checked}, {errors}{warnings}; those with errors were not run"
 
 
-def _counted(count: int, what: str) -> str:
+def _count(count: int, what: str) -> str:
     return f"{count} {what}{'s' if count > 1 else ''}"

@@ -1,4 +1,4 @@
-"""The options that choose the chip: one group, the same for every verb that runs a program."""
+"""Options that choose the chip: one group, the same for every verb that runs a program."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ def add_chip_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def chip_variables(options: argparse.Namespace) -> dict[str, str]:
-    """The variables of ttl.config that the options above stand for."""
+    """Return the options above as variables of ttl.config."""
     chosen = {"TTL_TARGET": options.target, "TTL_GRID": options.grid}
     return {variable: text for variable, text in chosen.items() if text is not None}
 
 
 def chip_words(options: argparse.Namespace) -> list[str]:
-    """The same options again, on a command line."""
+    """Return the options as words of a command line."""
     chosen = {"--target": options.target, "--grid": options.grid}
     return [word for name, text in chosen.items() if text is not None for word in (name, text)]
 
 
 def read_choice(text: str) -> str:
-    """One of CHOICES, also by an alias."""
+    """Read one of CHOICES, or an alias."""
     try:
         return read_target(text)
     except ValueError as error:

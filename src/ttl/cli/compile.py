@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Reports on stderr what was written; the program's own output goes to stdout.
+    """Compile, and list written files on stderr; the program's own output goes to stdout.
 
     The status is 1 if nothing was written because the program called no operation.
     """

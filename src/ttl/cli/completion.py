@@ -41,7 +41,7 @@ def _options(verb: str) -> Iterator[argparse.Action]:
 
 
 def _words(actions: list[argparse.Action]) -> str:
-    """Options, and values of which there is a list."""
+    """Return the options and their listed values."""
     given = chain.from_iterable((*a.option_strings, *map(str, a.choices or ())) for a in actions)
     return " ".join(given)
 
@@ -68,7 +68,7 @@ def _zsh(verbs: Options) -> Iterator[str]:
     yield "local -a verbs words"
     yield "verbs=("
     for name, text in VERBS.items():
-        yield f"  {_quoted(f'{name}:{text}')}"
+        yield f"  {_quote(f'{name}:{text}')}"
     yield ")"
     yield "if (( CURRENT == 2 )); then _describe verb verbs; return; fi"
     yield "case $words[2] in"
@@ -80,17 +80,17 @@ def _zsh(verbs: Options) -> Iterator[str]:
 
 def _fish(verbs: Options) -> Iterator[str]:
     for name, text in VERBS.items():
-        yield f"complete -c {COMMAND} -n __fish_use_subcommand -a {name} -d {_quoted(text)}"
+        yield f"complete -c {COMMAND} -n __fish_use_subcommand -a {name} -d {_quote(text)}"
     for name, actions in verbs.items():
         here = f"complete -c {COMMAND} -n '__fish_seen_subcommand_from {name}'"
         for action in actions:
             longs = [option[2:] for option in action.option_strings if option.startswith("--")]
             shorts = [o[1:] for o in action.option_strings if not o.startswith("--")]
             flags = [*(f"-l {long}" for long in longs), *(f"-s {short}" for short in shorts)]
-            values = [f"-a {_quoted(' '.join(map(str, action.choices)))}"] if action.choices else []
+            values = [f"-a {_quote(' '.join(map(str, action.choices)))}"] if action.choices else []
             shown = (action.help or "").replace("%(default)s", str(action.default))
-            yield " ".join([here, *flags, *values, "-d", _quoted(shown)])
+            yield " ".join([here, *flags, *values, "-d", _quote(shown)])
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return "'" + text.replace("\\", "\\\\").replace("'", "'\\''") + "'"

@@ -1,4 +1,4 @@
-"""`ttl run --backend device`: what tt-metal is told before the program starts, and what is left."""
+"""`ttl run --backend device`: settings of tt-metal before the program, and cleaning up after it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def device_run(driver: Driver, traces: bool) -> Iterator[None]:
         raise UsageError(broken.at(None))
     logs = Path(tempfile.mkdtemp(prefix="ttl-device-"))
     profiles = traces and has_profiler()
-    # tt-metal knows no other way to be told; it reads its variables when it is loaded.
+    # tt-metal only reads environment variables, when it is loaded.
     os.environ.update(metal_settings(logs, profiles=profiles, environment=os.environ))
     hangs = False
     try:
@@ -48,7 +48,7 @@ def device_run(driver: Driver, traces: bool) -> Iterator[None]:
 
 
 def _leave() -> None:
-    """tt-metal would wait for the device when it is unloaded, and the device does not answer."""
+    """Exit at once: unloading tt-metal would wait for a device that does not answer."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(1)

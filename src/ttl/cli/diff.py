@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """The exit status is 1 if the runs differ."""
+    """Compare two runs; the exit status is 1 if they differ."""
     (one, ones), (other, others) = _read(options.a), _read(options.b)
     found = first_difference(one, other, (ones, others), options.tolerance)
     if found is not None:
@@ -36,12 +36,12 @@ def run(options: argparse.Namespace) -> int:
     compared = "events and results" if ones and others else "events; there are no results beside"
     print(f"no difference ({len(one)} and {len(other)} {compared})")
     if ones and others:
-        print("\n".join(_allowed(ones, options.tolerance)))
+        print("\n".join(_list_tolerances(ones, options.tolerance)))
     return 0
 
 
-def _allowed(results: list[Result], tolerance: float | None) -> Iterator[str]:
-    """How elements were compared, for each kind of results once."""
+def _list_tolerances(results: list[Result], tolerance: float | None) -> Iterator[str]:
+    """Yield the tolerance of each kind of results once."""
     if tolerance is not None:
         yield f"elements were allowed to differ by {tolerance:g} times the largest"
         return

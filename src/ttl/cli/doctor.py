@@ -42,7 +42,7 @@ from ttl.trace.stats import Table
 from .cache import table_of
 from .terminal import show_tables
 
-# Variables of tt-metal that change what a run on a device does; is it a folder that must be there?
+# Variables of tt-metal that change a run on a device; is it a folder that must exist?
 METAL_VARIABLES = {
     "TT_METAL_HOME": True, "TT_METAL_RUNTIME_ROOT": True, "TT_METAL_CACHE": False,
     "ARCH_NAME": False,
@@ -51,7 +51,7 @@ METAL_VARIABLES = {
 
 class State(Enum):
     OK = "ok"
-    ABSENT = "absent"  # only what its row names does not work
+    ABSENT = "absent"  # only the row's own feature does not work
     BROKEN = "broken"
 
 
@@ -94,7 +94,7 @@ def _show(findings: list[Finding]) -> None:
 
 
 def examine() -> Iterator[Finding]:
-    # An older Python than pyttlang takes does not get here.
+    # A Python older than pyttlang supports does not get here.
     yield Finding("Python", EVERYTHING, State.OK, platform.python_version())
     yield _own_package()
     yield from _packages()
@@ -109,7 +109,7 @@ EVERYTHING, EXECUTOR, DEVICE = "everything", "ttl run --host", "ttl run --backen
 
 
 def _own_package() -> Finding:
-    """Whether the files of `ttl` are as we installed them, and who else has files there."""
+    """Check that the files of `ttl` are as installed, and find other owners of files there."""
     ours, others, lost = own_distribution(), other_owners(), lost_files()
     found = f"{ours.name} {ours.version}" if ours is not None else f"{__version__}, a folder"
     if others:
@@ -123,7 +123,7 @@ def _own_package() -> Finding:
 
 
 def _packages() -> Iterator[Finding]:
-    """Packages that ours requires."""
+    """Check the packages that ours requires."""
     for requirement in _requirements():
         name = requirement.partition(";")[0].strip()
         bare = name.rstrip("0123456789.*,<>=!~ ")
@@ -134,14 +134,14 @@ def _requirements() -> list[str]:
     ours = own_distribution()
     if ours is not None:
         found = ours.requires or []
-    else:  # run from its sources
+    else:  # running from sources
         project = Path(__file__).parents[4] / "pyproject.toml"
         found = tomllib.loads(project.read_text())["project"]["dependencies"]
     return [each for each in found if "extra ==" not in each]
 
 
 def _package(name: str, fix: str) -> Finding:
-    """Found by importing it: one that is there may still be broken."""
+    """Check a package by importing it: an installed one may still be broken."""
     try:
         import_module(name.replace("-", "_"))
         return Finding(name, EVERYTHING, State.OK, metadata.version(name))
@@ -159,18 +159,18 @@ def _compiler() -> Finding:
         compiler = find_compiler()
     except TTLError as error:
         found = error.diagnostics[0]
-        # Without CXX there is just none; a CXX that does not run is a mistake.
+        # No compiler without CXX is fine; a CXX that does not run is a mistake.
         state = State.BROKEN if os.environ.get("CXX") else State.ABSENT
         return Finding("C++ compiler", EXECUTOR, state, found.message, " ".join(found.helps))
     version = compiler.version.splitlines()[0]
-    if (problem := _compiles(compiler.command)) is not None:
+    if (problem := _try_compiler(compiler.command)) is not None:
         fix = "install another one, or set CXX to one that works"
         return Finding("C++ compiler", EXECUTOR, State.BROKEN, f"{version}: {problem}", fix)
     return Finding("C++ compiler", EXECUTOR, State.OK, version)
 
 
-def _compiles(command: tuple[str, ...]) -> str | None:
-    """What is wrong with a compiler that cannot make a library of one function."""
+def _try_compiler(command: tuple[str, ...]) -> str | None:
+    """Compile a library of one function; return the problem if that fails."""
     import subprocess
 
     with tempfile.TemporaryDirectory() as folder:
@@ -184,7 +184,7 @@ def _compiles(command: tuple[str, ...]) -> str | None:
 
 
 def _torch() -> Finding:
-    """Not imported: that takes seconds, and most programs do without."""
+    """Check torch without importing it, which takes seconds; most programs do not need it."""
     fix = install_extra("torch")
     if find_spec("torch") is None:
         return Finding("torch", "tt_torch", State.ABSENT, "not installed", fix)
@@ -198,7 +198,7 @@ def _ttnn() -> Iterator[Finding]:
     version = installed_version()
     if version is None:
         yield Finding("ttnn", DEVICE, State.ABSENT, "not installed: the stand-in is used", INSTALL)
-    elif not is_new_enough(version):  # and `import ttnn` gives it, not the stand-in
+    elif not is_new_enough(version):  # `import ttnn` gives it, not the stand-in
         yield Finding("ttnn", DEVICE, State.BROKEN, wrong_version(version).message, INSTALL)
     else:
         known = "" if version in KNOWN_VERSIONS else ", not among those that were tried"
@@ -246,12 +246,12 @@ def _variables() -> Iterator[Finding]:
 def _caches() -> Iterator[Finding]:
     try:
         config = Config.from_environment()
-    except TTLError:  # said above
+    except TTLError:  # reported above
         return
     if (refused := refused_cache(config)) is not None:
         yield Finding("cache", EXECUTOR, State.BROKEN, refused.message, _cache_fix(refused))
     else:
-        yield _sized(_writable("cache", EXECUTOR, config.cache_dir, CACHE))
+        yield _add_size(_writable("cache", EXECUTOR, config.cache_dir, CACHE))
     metal = Path(os.environ.get("TT_METAL_CACHE") or Path.home() / ".cache/tt-metal-cache")
     if metal.exists():
         yield _writable("cache of tt-metal", DEVICE, metal, "TT_METAL_CACHE")
@@ -261,8 +261,8 @@ def _cache_fix(refused: Diagnostic) -> str:
     return f"{refused.helps[0]}, or set {CACHE} to a folder of your own"
 
 
-def _sized(cache: Finding) -> Finding:
-    """With how much is in it, and what it may grow to."""
+def _add_size(cache: Finding) -> Finding:
+    """Add a cache's size and its limit."""
     if cache.state is not State.OK:
         return cache
     *_, size, limit = table_of(Config.from_environment()).rows

@@ -13,7 +13,7 @@ from ttl.diagnostics import codes, reading, usage_error, writing
 from .above import above
 from .process import program_driver
 from .program import add_program_arguments, natural, program_variables, read_define
-from .uncomputed import Ended, run_uncomputed, show_as_run, tell_end
+from .uncomputed import Ended, run_uncomputed, show_output, tell_end
 from .what_if import with_block_changes
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Operations compute nothing here: what the program prints about its results is held back, what
-    it checks about them may fail, and the estimates are printed all the same.
+    """Print estimates. Operations compute nothing here, so the program's output is held back, and
+    its own checks of results may fail without harm.
     """
     is_graph = options.file.endswith(GRAPH_SUFFIX)
     _refuse_unused(options, is_graph)
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _refuse_unused(options: argparse.Namespace, is_graph: bool) -> None:
-    """Options that say nothing about such a file."""
+    """Reject options that do not apply to such a file."""
     for_programs = {"-D": options.defines, "--timeline": options.timeline, "--grid": options.grid}
     unused = for_programs if is_graph else {"--against": options.against}
     for option, value in unused.items():
@@ -93,7 +93,7 @@ def _report(
 
     recorded = list(runs.recorded.values())
     if not recorded:
-        status = show_as_run(ended, options.json)
+        status = show_output(ended, options.json)
         print(f"ttl: {options.file} calls no operation; there is no estimate", file=sys.stderr)
         return status or 1
     tell_end(options, ended, "estimate")
@@ -112,8 +112,8 @@ def _report(
     return 0
 
 
-def _write_timeline(file: str, recorded: list[Any], costs: Any) -> None:
-    """Operations one after the other, each once."""
+def _write_timeline(file: str, recorded: list[Any], costs: object) -> None:
+    """Write the operations' timelines in order, each operation once."""
     from ttl.studio.estimate import timeline_events
     from ttl.target.costs import load_costs
 
@@ -133,7 +133,7 @@ def check_chip(options: argparse.Namespace, costs: Any, target: str) -> None:
         raise usage_error(codes.WRONG_FILE, message, f"use --target {costs['chip']}")
 
 
-def costs_of(file: str) -> Any:
+def costs_of(file: str) -> object:
     from ttl.target.costs import Case, read_costs
 
     try:

@@ -10,7 +10,7 @@ import ttl
 from ttl.diagnostics import codes, usage_error, writing
 
 DEFAULT_FOLDER = "ttl-examples"
-COPIED = (".py", ".ipynb")  # not what Python leaves beside them
+COPIED = (".py", ".ipynb")  # not Python's caches beside them
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -21,7 +21,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    source, target = shipped_examples(), Path(options.target)
+    source, target = find_examples(), Path(options.target)
     found = (file for file in sorted(source.rglob("*")) if file.suffix in COPIED)
     files = [file.relative_to(source) for file in found]
     present = [name for name in files if (target / name).exists()]
@@ -39,8 +39,8 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def shipped_examples() -> Path:
-    """Inside of the installed package, or at the root of the sources of an editable install."""
+def find_examples() -> Path:
+    """Find the examples in the installed package, or at the root of an editable install."""
     package = Path(ttl.__file__).parent
     installed = package / "examples"
     return installed if installed.is_dir() else package.parents[1] / "examples"

@@ -16,7 +16,7 @@ from ttl.trace.stats import Table
 from .terminal import show_markdown, show_tables
 
 PUT_RIGHT = ("Put right", "A program that does not")
-SHOWN = 2  # the sections of a page that are shown at first: a wrong program, and it put right
+SHOWN = 2  # sections of a page that are shown first: a failing program, and the fix
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,31 +36,31 @@ def run(options: argparse.Namespace) -> int:
     if not found:
         print(f"ttl explain: error: {_unknown(options.code)}", file=sys.stderr)
         return 1
-    show_markdown("\n".join(_explained(entry, options.all) for entry in found))
+    show_markdown("\n".join(_find_page(entry, options.all) for entry in found))
     return 0
 
 
 def _unknown(name: str) -> str:
-    """Names are suggested, numbers are not: their neighbors are about something else."""
+    """Describe an unknown code; suggest names but not numbers, whose neighbors are unrelated."""
     near = near_names(name.lower(), [code.slug for code in codes.CATALOGUE.values()])
     more = f"did you mean {' or '.join(near)}?" if near else "`ttl explain` lists all of them"
     return f"there is no diagnostic `{name}`; {more}"
 
 
-def _explained(entry: Code, with_all: bool) -> str:
+def _find_page(entry: Code, with_all: bool) -> str:
     verdict = entry.blame.value if entry.is_fault else entry.effect.value
     text = f"{entry.code} ({entry.slug}): {verdict}\n\n{fill(entry.explanation, 90)}\n"
     page = page_of(entry.code)
     if page is None:
         return text
-    _, *sections = page.split("\n## ")  # its head is the explanation
+    _, *sections = page.split("\n## ")  # the head is the explanation
     shown = sections if with_all else sections[:SHOWN]
     text += "".join(f"\n## {section.rstrip()}\n" for section in shown)
-    return text + _others(entry, sections[len(shown) :])
+    return text + _name_other_sections(entry, sections[len(shown) :])
 
 
-def _others(entry: Code, sections: list[str]) -> str:
-    """What the rest of the page is about; empty if all of it is shown."""
+def _name_other_sections(entry: Code, sections: list[str]) -> str:
+    """Name the other sections of the page; empty if all are shown."""
     titles = [section.partition("\n")[0] for section in sections]
     listed = "".join(f"- {title}\n" for title in titles if title not in PUT_RIGHT)
     command = f"ttl explain {entry.code} --all"
@@ -68,6 +68,6 @@ def _others(entry: Code, sections: list[str]) -> str:
 
 
 def _sentence(explanation: str) -> str:
-    """The first one; a point inside `code` or a number ends none."""
+    """Return the first sentence; a point inside `code` or a number does not end it."""
     text = " ".join(explanation.split())
     return re.split(r"(?<=[.:])\s+(?=[A-Z`])", text, maxsplit=1)[0].rstrip(":.") + "."

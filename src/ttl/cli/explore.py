@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ttl.diagnostics import KernelFault, TTLError, codes
 from ttl.language.engine import LAUNCH_HOOK
+from ttl.semantics.dtypes import Array
 from ttl.studio.sweep import Job, Task, may_fork, program_files, sweep
 
 from .program import add_program_arguments, program_variables, program_words, run_to_its_end
@@ -45,39 +45,39 @@ def _count(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What one call of an operation left in its tensors."""
+    """Contents of the tensors after one call of an operation."""
 
     operation: str
-    tensors: dict[str, NDArray[Any]]
+    tensors: dict[str, Array]
 
 
 def run(options: argparse.Namespace) -> int:
     """Compare the results of all seeds with those of the schedule without one."""
-    expected = _calls(options, None)
+    expected = _run_calls(options, None)
     if not expected:
         message = f"{options.file} calls no operation on the simulator; nothing was explored"
         print(f"ttl: {message}", file=sys.stderr)
         return 1
-    for seed in _suspects(options, expected):
-        found = _calls(options, seed)
+    for seed in _find_suspects(options, expected):
+        found = _run_calls(options, seed)
         if len(found) != len(expected):
             times = f"{len(expected)} or {len(found)} times"
             what = f"how often the program calls operations depends on the schedule: {times}"
-            raise _depends(options, seed, what)
+            raise _make_depends(options, seed, what)
         for number, (one, other) in enumerate(zip(expected, found, strict=True), 1):
             for name, values in one.tensors.items():
                 if values.tobytes() != other.tensors[name].tobytes():
                     what = f"`{name}` of `{one.operation}` (call {number})"
                     found_now = _difference(what, values, other.tensors[name])
-                    raise _depends(options, seed, *found_now)
+                    raise _make_depends(options, seed, *found_now)
     calls = "1 call" if len(expected) == 1 else f"{len(expected)} calls"
     print(f"{options.schedules} schedules of {calls}: no race, and the same results in all of them")
     return 0
 
 
-def _suspects(options: argparse.Namespace, expected: list[Call]) -> Iterable[int]:
-    """The seeds that the results are compared for here: with several processes, one of those that
-    failed there or had other results.
+def _find_suspects(options: argparse.Namespace, expected: list[Call]) -> Iterable[int]:
+    """Return the seeds to compare here: with several processes, one that failed there or had other
+    results.
     """
     seeds = range(options.schedules)
     if options.scheduler is None and (options.jobs < 2 or len(seeds) < 2 or not may_fork()):
@@ -91,7 +91,7 @@ def _suspects(options: argparse.Namespace, expected: list[Call]) -> Iterable[int
 
 
 def _parts(seeds: range, options: argparse.Namespace) -> list[range]:
-    """For a cluster one each: a process there starts from nothing, and workers may be many."""
+    """Split the seeds; one per job on a cluster, which has many workers without shared startup."""
     count = len(seeds) if options.scheduler is not None else min(len(seeds), options.jobs)
     return [seeds[number::count] for number in range(count)]
 
@@ -104,15 +104,15 @@ def _job(options: argparse.Namespace, seeds: range) -> Job:
 
 
 def digests(seeds: list[int], **options: object) -> dict[str, str]:
-    """A job: what is in the tensors after each of these schedules. A schedule that fails has no
-    digest, and is run again where it can be reported.
+    """Job: return a digest of the tensors after each of these schedules. A schedule that fails has
+    none, and runs again where it can be reported.
     """
     found = {}
     given = argparse.Namespace(**options)
     for seed in seeds:
         try:
             with redirect_stderr(io.StringIO()):
-                found[str(seed)] = digest_of(_calls(given, seed))
+                found[str(seed)] = digest_of(_run_calls(given, seed))
         except (TTLError, SystemExit):
             found[str(seed)] = ""
     return found
@@ -127,8 +127,8 @@ def digest_of(calls: list[Call]) -> str:
     return found.hexdigest()
 
 
-def _calls(options: argparse.Namespace, seed: int | None) -> list[Call]:
-    """Run the program once; what it prints is not shown, what it gets wrong is."""
+def _run_calls(options: argparse.Namespace, seed: int | None) -> list[Call]:
+    """Run the program once; hide its output, but show its errors."""
     variables = {
         **program_variables(options),
         "TTL_STRICT": str(int(options.strict)),
@@ -144,7 +144,7 @@ def _calls(options: argparse.Namespace, seed: int | None) -> list[Call]:
             raise error.with_note(f"to repeat it: {command(options, seed)}") from None
         except SystemExit as end:
             status = end.code
-    if status != 0:  # not a matter of pyttlang: an exception, or an end of the program's own
+    if status != 0:  # the program's own exception or exit
         print(shown.getvalue(), end="", file=sys.stderr)
         print(f"ttl: the program failed; to repeat it: {command(options, seed)}", file=sys.stderr)
         raise SystemExit(status)
@@ -155,7 +155,7 @@ def _calls(options: argparse.Namespace, seed: int | None) -> list[Call]:
 def _kept_results(calls: list[Call]) -> Iterator[None]:
     plain = LAUNCH_HOOK.launch
 
-    def launch(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def launch(operation: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         plain(operation, args, kwargs)
         given = operation.named_arguments(args, kwargs)
         kept = {
@@ -163,7 +163,7 @@ def _kept_results(calls: list[Call]) -> Iterator[None]:
             for name, value in given.items()
             if hasattr(value, "storage") and value.is_allocated()
         }
-        if kept:  # tensors of a model are only described here, and its kernels run compiled
+        if kept:  # a model's tensors have only descriptions here, and its kernels run compiled
             calls.append(Call(operation.__name__, kept))
 
     LAUNCH_HOOK.launch = launch
@@ -173,7 +173,7 @@ def _kept_results(calls: list[Call]) -> Iterator[None]:
         LAUNCH_HOOK.launch = plain
 
 
-def _difference(what: str, one: NDArray[Any], other: NDArray[Any]) -> tuple[str, str]:
+def _difference(what: str, one: Array, other: Array) -> tuple[str, str]:
     differ = one.view(f"u{one.itemsize}") != other.view(f"u{other.itemsize}")
     element = tuple(int(index) for index in np.argwhere(differ)[0])
     values = f"element {element} is {one[element]} or {other[element]}"
@@ -187,7 +187,7 @@ def command(options: argparse.Namespace, seed: int | None) -> str:
     return " ".join(["ttl", "run", *chosen, options.file, *options.arguments])
 
 
-def _depends(options: argparse.Namespace, seed: int, what: str, *notes: str) -> KernelFault:
+def _make_depends(options: argparse.Namespace, seed: int, what: str, *notes: str) -> KernelFault:
     help_text = "run with --strict: it names the accesses that nothing orders"
     notes = (*notes, f"to repeat it: {command(options, seed)}")
     broken = codes.SCHEDULE_DEPENDENT.broken(what, help_text, notes=notes)

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 from ttl.diagnostics import TTLError
 
 from .page_files import PageFile
-from .pages import add_page_arguments, checked_page, deliver, observed
+from .pages import add_page_arguments, check_page, deliver, observe
 from .process import program_driver
 from .program import add_program_arguments, program_variables
-from .uncomputed import run_uncomputed, show_as_run, tell_end
+from .uncomputed import run_uncomputed, show_output, tell_end
 
 if TYPE_CHECKING:
     from ttl.driver import Driver
@@ -37,25 +37,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Operations compute nothing here: what the program checks about its results may fail, and the
-    page is there all the same. It is also of one that does not compile, as far as it came.
+    """Make the page. Operations compute nothing here, so the program's own checks of results may
+    fail without harm. An operation that does not compile is shown as far as it came.
     """
     options.compile_only = True
     variables = {**program_variables(options), "TTL_VIEW": "1"}
     driver = program_driver()
     if options.tree:
         return _print_trees(options, variables, driver)
-    page = checked_page(options, "lower")
+    page = check_page(options, "lower")
     made: list[Shown] = []
     try:
-        with observed(driver, None, made.append, options.file):
+        with observe(driver, None, made.append, options.file):
             ended = run_uncomputed(options, variables)
     except TTLError:
         if made and made[0].operations:
             _deliver(made[0], options, page)
         raise
     if not made[0].operations:
-        status = show_as_run(ended, options.json)
+        status = show_output(ended, options.json)
         print(f"ttl: {options.file} calls no operation; there is no page", file=sys.stderr)
         return status or 1
     tell_end(options, ended, "lower")
@@ -86,7 +86,7 @@ def _print_trees(options: argparse.Namespace, variables: dict[str, str], driver:
     finally:
         print("\n\n".join(texts))
     if not texts:
-        status = show_as_run(ended, options.json)
+        status = show_output(ended, options.json)
         print(f"ttl: {options.file} calls no operation; there is no tree", file=sys.stderr)
         return status or 1
     tell_end(options, ended, "lower")
@@ -94,7 +94,7 @@ def _print_trees(options: argparse.Namespace, variables: dict[str, str], driver:
 
 
 def _trees(program: Program) -> Iterator[str]:
-    """Of the kernels, and of the functions that they call."""
+    """Yield the trees of the kernels, and of the functions that they call."""
     from ttl.source.functions import own_code, reachable_functions
     from ttl.source.printed import printed
     from ttl.source.trees import tree_of

@@ -1,7 +1,7 @@
-"""Where a page goes, and which files it may replace: earlier pages of the same program or file.
+"""Chooses the file of a page, which may only replace earlier pages of the same program or file.
 
-A page names the file that it is of in its head, as seen from its folder. Everything else that has
-its name already is somebody's, and stays.
+A page's head names the file that it is about, relative to its folder. Any other existing file is
+kept.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ PAGE_OF = re.compile(r'<meta name="ttl-page-of" content="([^"]*)">')
 @dataclass(frozen=True, slots=True)
 class PageFile:
     path: str
-    subject: str  # the program or file that the page is of, as seen from its folder
+    subject: str  # the page's program or file, relative to its folder
     replaces: bool  # an earlier page of it
 
 
 def default_page(file: str, verb: str) -> str:
-    """add_view.html, in the current folder, for the program, trace or folder `file`."""
+    """Return add_view.html, in the current folder, for the program, trace or folder `file`."""
     path = Path(file)
     if file == STANDARD_INPUT:
         stem = "stdin"
@@ -40,7 +40,7 @@ def default_page(file: str, verb: str) -> str:
 
 
 def page_file(path: str, file: str, forced: bool, help_text: str) -> PageFile:
-    """Looks before the run, whose page would be lost otherwise: UsageError if `path` is taken."""
+    """Check the path before the run, whose page would be lost: UsageError if `path` is taken."""
     subject = _subject(path, file)
     replaces = _page_of(path) == subject
     if _has_content(path) and not (replaces or forced):
@@ -66,7 +66,7 @@ def _has_content(path: str) -> bool:
 
 
 def _page_of(path: str) -> str | None:
-    """The subject of a page that we wrote; None if it is none."""
+    """Return the subject of a page that we wrote; None for other files."""
     if not os.path.isfile(path):
         return None
     with reading(path), open(path, "rb") as file:

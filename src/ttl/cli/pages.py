@@ -1,4 +1,4 @@
-"""Pages of `ttl view`, `ttl lower` and `ttl run --view`: what goes into them, and where they go."""
+"""Pages of `ttl view`, `ttl lower` and `ttl run --view`: their contents and their files."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ def _port(text: str) -> int:
     return int(text)
 
 
-def checked_page(options: argparse.Namespace, verb: str) -> PageFile | None:
-    """Where the page goes; None if it is served."""
+def check_page(options: argparse.Namespace, verb: str) -> PageFile | None:
+    """Return the page's file; None if it is served."""
     if options.port is not None:
         return None
     path = options.output or default_page(options.file, verb)
@@ -62,7 +62,7 @@ def checked_page(options: argparse.Namespace, verb: str) -> PageFile | None:
 
 
 @contextmanager
-def observed(
+def observe(
     driver: Driver, events: Path | None, made: Callable[[Shown], None], file: str
 ) -> Iterator[None]:
     """Keeps what the program in `file` does, and hands it over at its end, also if it fails."""
@@ -75,7 +75,7 @@ def observed(
     remarks = driver.remarks
     before, remarks.shown = remarks.shown, shown
     try:
-        with _tunings(tunings):
+        with _collect_tunings(tunings):
             yield
     except TTLError as error:
         shown += error.diagnostics
@@ -88,11 +88,11 @@ def observed(
 
 
 @contextmanager
-def _tunings(kept: list[object]) -> Iterator[None]:
-    """Keeps what is found about calls of tuned operations, each once."""
+def _collect_tunings(kept: list[object]) -> Iterator[None]:
+    """Collect the tunings of calls, each once."""
     plain = LAUNCH_HOOK.tune
 
-    def tune(*call: Any) -> Any:
+    def tune(*call: Any) -> object:
         found = plain(*call)
         if not any(found is each for each in kept):
             kept.append(found)
@@ -116,21 +116,21 @@ def _tuning_section(tunings: list[Any]) -> str:
 def _shown(
     file: str, command: str, events: Path | None, views: Views, found: list[Diagnostic]
 ) -> Shown:
-    from ttl.studio.view import Shown, timed_events
+    from ttl.studio.view import Shown, read_timed_events
 
     return Shown(
         title=Path(file).name,
         made_by=command,
         operations=views.operations,
         calls=views.calls,
-        events=timed_events(events, views.operations, views.calls) if events else None,
-        diagnostics=_each_once(found),
+        events=read_timed_events(events, views.operations, views.calls) if events else None,
+        diagnostics=_remove_duplicates(found),
         source=file,
     )
 
 
-def _each_once(found: list[Diagnostic]) -> list[Diagnostic]:
-    """What the check, the compiler and the run all report."""
+def _remove_duplicates(found: list[Diagnostic]) -> list[Diagnostic]:
+    """Remove duplicate diagnostics: the check, the compiler and the run may report the same one."""
     kept: dict[object, Diagnostic] = {}
     for each in found:
         kept.setdefault((each.code.code, each.message, each.primary), each)
@@ -154,7 +154,7 @@ def write_page(shown: Shown, file: PageFile) -> None:
 
 
 def deliver(make: Callable[[], Shown], options: argparse.Namespace, file: PageFile | None) -> None:
-    """As the options of `add_page_arguments` want it; `file` is what checked_page() gave."""
+    """Write or serve the page, by the options of `add_page_arguments`; `file`: checked_page()'s."""
     if file is None:
         _serve(make, options)
         return
@@ -176,14 +176,14 @@ def _serve(make: Callable[[], Shown], options: argparse.Namespace) -> None:
     page = page_of(last)
 
     def newest() -> str:
-        """A file may have changed; what a program did has not."""
+        """Return the current page: a file may have changed, but a finished run has not."""
         nonlocal last, page
         if (now := make()) is not last:
             last, page = now, page_of(now)
         return page
 
     try:
-        with suppress(KeyboardInterrupt):  # the usual end
+        with suppress(KeyboardInterrupt):  # the usual way to stop it
             serve(newest, options.port, ready)
     except OSError as error:
         message = f"--port {options.port}: {error.strerror}"
@@ -191,7 +191,7 @@ def _serve(make: Callable[[], Shown], options: argparse.Namespace) -> None:
 
 
 def _has_screen() -> bool:
-    """A browser of a terminal would take the place of the output."""
+    """Is there a graphical browser? One in the terminal would replace the output."""
     is_desktop = sys.platform in ("darwin", "win32")
     return sys.stdout.isatty() and (
         is_desktop or any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY"))

@@ -1,4 +1,4 @@
-"""The parser of a command line, which answers mistakes in two lines."""
+"""Parser of command lines that reports mistakes in two lines."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ WRONG_COMMAND = 2  # the exit status
 
 
 class Parser(argparse.ArgumentParser):
-    """Does not show all options to somebody who mistook one."""
+    """Reports a mistake without a list of all options."""
 
     def error(self, message: str) -> NoReturn:
         print(f"{self.prog}: error: {message}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Running a user's program as `python FILE` would."""
+"""Runs a user's program like `python FILE`."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from ttl.studio.lsp.calls import recorded_calls
 
 from .chip import add_chip_arguments, chip_variables, chip_words
 
-STANDARD_INPUT = "-"  # in the place of FILE
+STANDARD_INPUT = "-"  # in place of FILE
 FROM_STANDARD_INPUT = "<stdin>"  # its name in messages
 
 
@@ -67,7 +67,7 @@ def add_warning_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def read_define(text: str) -> tuple[str, Any]:
+def read_define(text: str) -> tuple[str, object]:
     name, is_given, value = text.partition("=")
     if not name.isidentifier() or not is_given:
         raise argparse.ArgumentTypeError(f"{text!r} is not NAME=VALUE, as in K_BLOCK=4")
@@ -104,13 +104,13 @@ def warning_variables(options: argparse.Namespace) -> dict[str, str]:
 
 
 def program_words(options: argparse.Namespace) -> list[str]:
-    """The options of warnings and the chip again, on a command line."""
+    """Return the options of warnings and the chip as words of a command line."""
     chosen = [word for text in options.warnings for word in ("-W", text)]
     return [*(["--strict"] if options.strict else []), *chosen, *chip_words(options)]
 
 
 def program_variables(options: argparse.Namespace) -> dict[str, str]:
-    """The variables of ttl.config that the options above stand for."""
+    """Return the options above as variables of ttl.config."""
     as_json = {"TTL_JSON": "1"} if options.json else {}
     return {**warning_variables(options), **as_json, **chip_variables(options)}
 
@@ -118,10 +118,10 @@ def program_variables(options: argparse.Namespace) -> dict[str, str]:
 def split_program_arguments(
     parser: argparse.ArgumentParser, given: list[str]
 ) -> tuple[list[str], list[str]]:
-    """Our part of the command line, FILE last, and the arguments of the program.
+    """Split a command line into our part, FILE last, and the program's arguments.
 
-    Our options may stand before or after FILE; whatever else stands after it is the program's,
-    and everything after the first `--`, other ones too.
+    Our options may come before or after FILE; the program gets all other words after FILE, and
+    everything after the first `--`.
     """
     ours: list[str] = []
     theirs: list[str] = []
@@ -162,10 +162,10 @@ def run_program(
     variables: dict[str, str],
     defines: Mapping[str, object] | None = None,
 ) -> int:
-    """Execute FILE as __main__ with these variables of ttl.config chosen; its exit status.
-    `defines`: values for names that it assigns at its top level.
+    """Execute FILE as __main__ with these variables of ttl.config; return its exit status.
+    `defines` are values for names that it assigns at its top level.
 
-    Diagnostics, exits and interrupts pass through to whoever runs the verb.
+    Diagnostics, exits and interrupts pass through to the caller.
     """
     try:
         execute_program(file, arguments, variables, defines)
@@ -175,14 +175,14 @@ def run_program(
 
 
 class RaisedByProgram(Exception):
-    """An exception that is no diagnostic, with the part of its traceback that users know."""
+    """The program raised an exception that is no diagnostic; keeps the user's traceback."""
 
     def __init__(self, error: BaseException):
         super().__init__(error)
         self.error = error
 
     def show(self) -> int:
-        """As Python would; the exit status."""
+        """Print the traceback like Python, and return the exit status."""
         traceback.print_exception(self.error)
         return 1
 
@@ -193,7 +193,7 @@ def execute_program(
     variables: dict[str, str],
     defines: Mapping[str, object] | None = None,
 ) -> None:
-    """As run_program(), but for exceptions of the program: RaisedByProgram."""
+    """Run like run_program(), but raise RaisedByProgram for the program's exceptions."""
     file, source = read_program(file)
     _load_engines(variables)
     sys.argv = [file, *arguments]
@@ -201,13 +201,13 @@ def execute_program(
     main = ModuleType("__main__")
     main.__file__ = file
     sys.modules["__main__"] = main
-    code = _compiled(file, source, defines)
+    code = _compile(file, source, defines)
     try:
         with (
             process_config(variables) as config,
             _ttnn_of_backend(config),
             recorded_calls(),
-            _threads_awaited(),
+            _await_threads(),
         ):
             exec(code, main.__dict__)
     except (TTLError, SystemExit, KeyboardInterrupt):
@@ -217,11 +217,11 @@ def execute_program(
         raise RaisedByProgram(trimmed) from None
 
 
-def _compiled(file: str, source: bytes, defines: Mapping[str, object] | None) -> CodeType:
+def _compile(file: str, source: bytes, defines: Mapping[str, object] | None) -> CodeType:
     try:
-        text = _with_values(ast.parse(source, file), defines, file) if defines else source
+        text = _set_values(ast.parse(source, file), defines, file) if defines else source
         return compile(text, file, "exec")
-    except (SyntaxError, ValueError) as error:  # the latter: a null byte, before 3.12
+    except (SyntaxError, ValueError) as error:  # ValueError: a null byte, before Python 3.12
         _refuse_binary(file, source)
         raise RaisedByProgram(error.with_traceback(None)) from None
     except RecursionError as error:
@@ -230,7 +230,7 @@ def _compiled(file: str, source: bytes, defines: Mapping[str, object] | None) ->
 
 
 def _load_engines(variables: dict[str, str]) -> None:
-    """Before the program, which then starts with nothing but its own objects to be looked after."""
+    """Load engines before the program, so that garbage collection only sees its objects."""
     with process_variables(variables):
         from ttl.driver import load_engines
 
@@ -239,9 +239,9 @@ def _load_engines(variables: dict[str, str]) -> None:
 
 
 def read_program(file: str) -> tuple[str, bytes]:
-    """Its name in messages, and the text."""
+    """Return the program's name in messages, and its text."""
     if file == STANDARD_INPUT:
-        lines = linecache.getlines(FROM_STANDARD_INPUT)  # of the run before this one
+        lines = linecache.getlines(FROM_STANDARD_INPUT)  # from the previous run
         source = "".join(lines) or sys.stdin.read()
         lines = source.splitlines(keepends=True)
         linecache.cache[FROM_STANDARD_INPUT] = len(source), None, lines, FROM_STANDARD_INPUT
@@ -251,7 +251,7 @@ def read_program(file: str) -> tuple[str, bytes]:
 
 
 def _refuse_binary(file: str, source: bytes) -> None:
-    """UsageError for what is no text: Python's own words would be about a null byte."""
+    """Raise UsageError if it is no text; Python's own message would be about a null byte."""
     if b"\0" not in source:
         return
     import zipfile
@@ -268,15 +268,15 @@ def _refuse_binary(file: str, source: bytes) -> None:
     raise usage_error(codes.FILE_NOT_USABLE, f"{file}: {message}", help_text) from None
 
 
-def _with_values(program: ast.Module, values: Mapping[str, Any], file: str) -> ast.Module:
-    """After each assignment of these names at the top level they have these values; UsageError for
-    a name that is not assigned there.
+def _set_values(program: ast.Module, values: Mapping[str, Any], file: str) -> ast.Module:
+    """Give these names their values after each assignment at the top level; raise UsageError for a
+    name that is not assigned there.
     """
     missing = set(values)
     body: list[ast.stmt] = []
     for statement in program.body:
         body.append(statement)
-        for name in sorted(_assigned(statement) & set(values)):
+        for name in sorted(_find_assigned(statement) & set(values)):
             target = ast.Name(name, ast.Store())
             chosen = ast.Assign([target], ast.Constant(values[name]))
             body.append(ast.fix_missing_locations(ast.copy_location(chosen, statement)))
@@ -292,7 +292,7 @@ def _with_values(program: ast.Module, values: Mapping[str, Any], file: str) -> a
     return program
 
 
-def _assigned(statement: ast.stmt) -> set[str]:
+def _find_assigned(statement: ast.stmt) -> set[str]:
     targets: list[ast.expr] = []
     if isinstance(statement, ast.Assign):
         targets = statement.targets
@@ -318,8 +318,8 @@ def _ttnn_of_backend(config: Config) -> Iterator[None]:
 
 
 @contextmanager
-def _threads_awaited() -> Iterator[None]:
-    """As Python does before it ends: threads of the program still go by its options."""
+def _await_threads() -> Iterator[None]:
+    """Wait for the program's threads, like Python at exit: they still use its options."""
     others = set(threading.enumerate())
     try:
         yield
@@ -330,7 +330,7 @@ def _threads_awaited() -> Iterator[None]:
 
 
 def run_to_its_end(options: argparse.Namespace, variables: dict[str, str]) -> int:
-    """For verbs that look at what the program did: its own exit with status 0 is not theirs."""
+    """Run the program for verbs that report on it: its own exit with status 0 does not end them."""
     try:
         execute_to_its_end(options, variables)
     except RaisedByProgram as raised:
@@ -339,7 +339,7 @@ def run_to_its_end(options: argparse.Namespace, variables: dict[str, str]) -> in
 
 
 def execute_to_its_end(options: argparse.Namespace, variables: dict[str, str]) -> None:
-    """As run_to_its_end(), but for exceptions of the program: RaisedByProgram."""
+    """Run like run_to_its_end(), but raise RaisedByProgram for the program's exceptions."""
     if getattr(options, "compile_only", False):
         variables = {**variables, "TTLANG_COMPILE_ONLY": "1"}
     try:

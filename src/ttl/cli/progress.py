@@ -1,4 +1,4 @@
-"""A line on the terminal for what takes longer than two seconds; nothing where there is none."""
+"""Shows a line on the terminal for work of over two seconds; nothing without a terminal."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ LOOKS_EVERY_SECONDS = 0.25
 
 
 @contextmanager
-def shown_progress(
+def show_progress(
     activities: Activities = ACTIVITIES, patience: float = PATIENCE_SECONDS
 ) -> Iterator[None]:
     if not sys.stderr.isatty():
         yield
         return
     over = threading.Event()
-    # A command may redirect them while it runs a program.
+    # A command may redirect the streams while it runs a program.
     given = over, activities, patience, (sys.stdout, sys.stderr)
     watcher = threading.Thread(target=_watch, args=given, daemon=True)
     watcher.start()
@@ -55,7 +55,7 @@ def _watch(
 
 
 class Line:
-    """The line of one activity, below what the program prints meanwhile."""
+    """Line of one activity, below the program's output."""
 
     def __init__(self, activity: Activity, streams: Streams):
         from rich.console import Console

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -13,12 +13,12 @@ from ttl.artifact import CompiledOperation, Memory, Operand, check_includes, rea
 from ttl.config import process_config
 from ttl.diagnostics import codes, usage_error
 from ttl.host import CallCounts, counts_table, launch
-from ttl.semantics.dtypes import DTYPES
+from ttl.semantics.dtypes import DTYPES, Array
 
 from .arrays import (
     Result,
     add_array_arguments,
-    not_arrays,
+    make_not_arrays,
     random_array,
     read_archive,
     write_results,
@@ -81,14 +81,16 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def tensors_for(compiled: CompiledOperation, given: dict[str, object], seed: int) -> list[Any]:
+def tensors_for(
+    compiled: CompiledOperation, given: Mapping[str, object], seed: int
+) -> list[ttnn.Tensor]:
     device = ttnn.open_device(device_id=0)
     generator = np.random.default_rng(seed)
-    tensors: list[Any] = []
-    at: dict[int | None, Any] = {}  # a tensor that is given twice is one
+    tensors: list[ttnn.Tensor] = []
+    at: dict[int | None, ttnn.Tensor] = {}  # a tensor passed twice is one tensor
     for operand in compiled.operands:
         dtype = DTYPES[operand.dtype]
-        # Drawn for all, so that one more input changes one.
+        # Draw for all inputs, so that an additional input changes no other.
         random = random_array(operand.shape, dtype, generator)
         made = ttnn.from_numpy(
             given.get(operand.name, random),
@@ -111,7 +113,7 @@ def _memory_config(operand: Operand) -> ttnn.MemoryConfig:
 
 
 def config_of(memory: Memory) -> ttnn.MemoryConfig:
-    """KeyError for a name that ttnn does not have."""
+    """Make a memory configuration; raise KeyError for a name that ttnn does not have."""
     spec: ttnn.ShardSpec | ttnn.NdShardSpec | None = None
     if memory.cores:
         cores = ttnn.CoreRangeSet([ttnn.CoreRange(start, end) for start, end in memory.cores])
@@ -125,13 +127,13 @@ def config_of(memory: Memory) -> ttnn.MemoryConfig:
     return ttnn.MemoryConfig(layout, ttnn.BufferType[buffer], spec)
 
 
-def _read_arrays(file: str, compiled: CompiledOperation) -> dict[str, Any]:
+def _read_arrays(file: str, compiled: CompiledOperation) -> dict[str, Array]:
     arrays = read_archive(file)
     shapes = {operand.name: operand.shape for operand in compiled.operands}
     for name, array in arrays.items():
         if name not in shapes:
             known = ", ".join(shapes)
-            raise not_arrays(f"{file}: the operation has no tensor `{name}`, but {known}")
+            raise make_not_arrays(f"{file}: the operation has no tensor `{name}`, but {known}")
         if array.shape != shapes[name]:
-            raise not_arrays(f"{file}: `{name}` has shape {array.shape}, not {shapes[name]}")
+            raise make_not_arrays(f"{file}: `{name}` has shape {array.shape}, not {shapes[name]}")
     return arrays

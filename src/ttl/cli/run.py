@@ -25,7 +25,7 @@ from .program import (
     program_words,
     run_program,
 )
-from .traces import emptied, finish_trace
+from .traces import empty_trace, finish_trace
 
 if TYPE_CHECKING:
     from ttl.driver import Driver
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 TRACE_FILE = "trace.jsonl"
 ALL = "all"
 
-# Options whose value goes into a variable of ttl.config as it was given, and those that set one.
+# Options whose value goes unchanged into a variable of ttl.config, and options that set one.
 VALUES = {
     "fast": "TTL_FAST",
     "scheduler": "TTL_SCHEDULER",
@@ -211,7 +211,7 @@ def _categories(text: str) -> tuple[str, ...]:
 
 
 def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """What the parser cannot check by itself."""
+    """Check combinations that the parser cannot check."""
     if options.counts and options.backend != "host":
         parser.error("--counts needs --host: the simulator runs Python, not calls of the chip")
     if options.isolate and options.backend != "host":
@@ -246,7 +246,7 @@ def run(options: argparse.Namespace) -> int:
                 return run_checked(options, variables, driver.checks)
             return run_program(options.file, options.arguments, variables)
     except KernelFault as fault:
-        raise (fault if options.seed is None else _repeatable(fault, options)) from fault.__cause__
+        raise (fault if options.seed is None else _add_repeat(fault, options)) from fault.__cause__
     finally:
         if options.trace is not None:
             finish_trace(options.trace, options.file, driver.runs if options.times else None)
@@ -262,19 +262,19 @@ def _viewed(
 ) -> Iterator[None]:
     """The page is of a run that fails, too. Without --trace its trace is not kept."""
     from .page_files import page_file
-    from .pages import observed, temporary_trace, write_page
+    from .pages import observe, temporary_trace, write_page
 
     help_text = "name another one, or remove it"
     page = page_file(options.view, options.file, False, help_text)
     kept = None if options.trace is None else nullcontext(Path(variables["TTL_TRACE"]))
     with kept or temporary_trace() as trace:
         variables |= {"TTL_VIEW": "1", "TTL_TRACE": str(trace)}
-        with observed(driver, trace, lambda shown: write_page(shown, page), options.file):
+        with observe(driver, trace, lambda shown: write_page(shown, page), options.file):
             yield
 
 
-def _repeatable(fault: KernelFault, options: argparse.Namespace) -> TTLError:
-    """With a seed the schedule matters: the report tells how to see it again."""
+def _add_repeat(fault: KernelFault, options: argparse.Namespace) -> TTLError:
+    """Add to a fault with a seed how to repeat its schedule."""
     chosen = ["--host"] if options.backend == "host" else []
     chosen += ["--float32"] if options.float32 else []
     chosen += [*program_words(options), "--seed", str(options.seed)]
@@ -283,7 +283,7 @@ def _repeatable(fault: KernelFault, options: argparse.Namespace) -> TTLError:
 
 
 def run_variables(options: argparse.Namespace) -> dict[str, str]:
-    """The variables of ttl.config that the options stand for."""
+    """Return the options as variables of ttl.config."""
     variables = program_variables(options)
     for name, variable in VALUES.items():
         if (value := getattr(options, name)) is not None:
@@ -298,7 +298,7 @@ def run_variables(options: argparse.Namespace) -> dict[str, str]:
         if getattr(options, name):
             variables[variable] = value
     if options.trace is not None:
-        variables["TTL_TRACE"] = emptied(options.trace)
+        variables["TTL_TRACE"] = empty_trace(options.trace)
         variables["TTL_TRACE_EVENTS"] = ",".join(_chosen_categories(options))
     return variables
 

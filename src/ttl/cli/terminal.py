@@ -1,4 +1,4 @@
-"""What commands print where a terminal is: tables as wide as it, Markdown rendered, a pager."""
+"""Prints to terminals: tables of their width, rendered Markdown, a pager."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ def show_tables(tables: Sequence[Table]) -> None:
 
 
 def _plain(cell: object) -> str:
-    """Brackets are text here, not markup."""
+    """Escape brackets, which rich takes for markup."""
     from rich.markup import escape
 
     return escape(str(cell))
 
 
 def show_markdown(text: str) -> None:
-    """A page: through the pager of a terminal, as it is elsewhere."""
+    """Show a page in the terminal's pager; print its source elsewhere."""
     if not is_terminal():
         print(text, end="")
         return

@@ -1,4 +1,4 @@
-"""Traces given on the command line."""
+"""Reads and finishes traces named on the command line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def read_with(read: Callable[[Path], T], file: str, how_to_write: str) -> T:
-    """What `read` makes of the file; UsageError if it is none that it can read."""
+    """Read a file with `read`; raise UsageError if it cannot read the file."""
     try:
         with reading(file):
             return read(Path(file))
@@ -36,7 +36,7 @@ def finish_trace(trace: str, program: str, timed: Runs | None) -> None:
 
 def _give_times(file: Path, runs: Runs) -> None:
     from ttl.studio.estimate import Timeline, timeline
-    from ttl.studio.estimate.stamps import more_events, stamped
+    from ttl.studio.estimate.stamps import add_times, more_events
     from ttl.target.costs import load_costs
     from ttl.trace.reader import read_trace
     from ttl.trace.stamped import write_stamped
@@ -53,13 +53,13 @@ def _give_times(file: Path, runs: Runs) -> None:
             used.append(found)
         return found
 
-    records = stamped(read_trace(file), next_of)
+    records = add_times(read_trace(file), next_of)
     files = {each.kernel: Path(each.file).name for one in used for each in one.kernels}
     write_stamped(file, records, more_events(used), files)
 
 
-def emptied(trace: str) -> str:
-    """The file in full, empty: every operation adds its events."""
+def empty_trace(trace: str) -> str:
+    """Empty the trace file and return its full path: every operation adds its events."""
     with writing(trace):
         Path(trace).write_text("")
     return str(Path(trace).resolve())

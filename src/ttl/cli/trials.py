@@ -1,4 +1,4 @@
-"""Trials that execute a program: jobs of `ttl tune`, also on other machines."""
+"""Jobs of `ttl tune` that execute a program, also on other machines."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ import numpy as np
 from ttl.config import Config, process_variables
 from ttl.language.engine import LAUNCH_HOOK
 from ttl.studio.tuning.keys import call_key
-from ttl.studio.tuning.outcome import Outcome
+from ttl.studio.tuning.outcome import Outcome, Values
 from ttl.studio.tuning.sketch import Rehearsal, Sketch
-from ttl.studio.tuning.trial import Trial, outcome_of, real_tensors, times_of
+from ttl.studio.tuning.trial import Trial, find_outcome, find_real_tensors, times_of
 from ttl.target.costs import Case
 
 from .process import program_driver
@@ -30,14 +30,13 @@ if TYPE_CHECKING:
     from ttl.driver.running import Runs
 
 SEED = 22
-Values = dict[str, Any]
 
 
 def try_program(
     file: str, arguments: list[str], defines: Values, variables: dict[str, str], costs: object,
     checks: bool,
 ) -> Values:  # fmt: skip
-    """What all operations of a program take together, with these values of its constants."""
+    """Return the total time of a program's operations with these values of its constants."""
     options = argparse.Namespace(file=file, arguments=arguments, defines=defines)
 
     runs = program_driver().runs
@@ -48,7 +47,7 @@ def try_program(
         return Outcome(best, typical, worst, results=results)
 
     with process_variables(variables):
-        return _values(outcome_of(run))
+        return _values(find_outcome(run))
 
 
 def _times(
@@ -76,12 +75,12 @@ def _results(options: argparse.Namespace, variables: dict[str, str], runs: Runs)
 
 
 class ProgramFailed(Exception):
-    """With these values the program ends with an error of its own."""
+    """The program ends with its own error for these values."""
 
 
 def _run(options: argparse.Namespace, variables: dict[str, str]) -> tuple[int, str]:
     shown = io.StringIO()
-    with redirect_stdout(io.StringIO()), redirect_stderr(shown), same_random_numbers():
+    with redirect_stdout(io.StringIO()), redirect_stderr(shown), seed_random_numbers():
         try:
             status = run_to_its_end(options, variables)
         except SystemExit as end:
@@ -91,8 +90,8 @@ def _run(options: argparse.Namespace, variables: dict[str, str]) -> tuple[int, s
 
 
 @contextmanager
-def same_random_numbers() -> Iterator[None]:
-    """For a program that gives its generators no seed: trials compute the same only for the same
+def seed_random_numbers() -> Iterator[None]:
+    """Seed generators that the program does not seed: trials only give equal results for equal
     elements.
     """
     random.seed(SEED)
@@ -119,19 +118,19 @@ def try_call(
     file: str, arguments: list[str], variables: dict[str, str], costs: object, call: int,
     operation: str, config: int,
 ) -> Values:  # fmt: skip
-    """One configuration of the call with this number, of those of tuned operations."""
+    """Try one configuration of the tuned call with this number."""
     found = _OneTrial(call, operation, config, costs)
     options = argparse.Namespace(file=file, arguments=arguments)
 
     def run() -> Outcome:
-        with only_tuning(found.tune):
+        with run_only_tuning(found.tune):
             _, shown = _run(options, variables)
         if found.outcome is None:
             what = f"in another process the program does not call `{operation}`"
             raise ProgramFailed(f"{what} ({_last_line(shown)})" if shown else what)
         return found.outcome
 
-    return _values(outcome_of(run))
+    return _values(find_outcome(run))
 
 
 def _values(outcome: Outcome) -> Values:
@@ -148,28 +147,28 @@ class _OneTrial:
     outcome: Outcome | None = None
     seen: set[object] = field(default_factory=set)
 
-    def tune(self, tuned: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def tune(self, tuned: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:
         configs = tuned.tuned.configs
         key = tuned.tuned, call_key(tuned, args, kwargs, Config.current().target)
         if key not in self.seen:
             if len(self.seen) == self.call and tuned.name == self.operation:
                 trial = Trial(tuned, configs[self.config], args, kwargs, self.costs)
                 self.outcome = trial.run()
-                raise SystemExit(0)  # nobody needs the rest of the program
+                raise SystemExit(0)  # the rest of the program is not needed
             self.seen.add(key)
         return SimpleNamespace(best=configs[0])
 
 
 @contextmanager
-def only_tuning(tune: Callable[..., object]) -> Iterator[set[str]]:
-    """Calls of tuned operations go here; no operation computes anything, but on a device. Yields a
-    set that takes the names of the other operations that are called, and not computed.
+def run_only_tuning(tune: Callable[..., object]) -> Iterator[set[str]]:
+    """Pass calls of tuned operations to `tune`; other operations compute only on a device. Yields
+    the set of names of called operations that are not computed.
     """
     plain, plain_tune = LAUNCH_HOOK.launch, LAUNCH_HOOK.tune
     not_computed: set[str] = set()
 
-    def launch(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        if real_tensors(args, kwargs):
+    def launch(operation: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
+        if find_real_tensors(args, kwargs):
             plain(operation, args, kwargs)
         else:
             not_computed.add(operation.__name__)

@@ -20,7 +20,7 @@ from ttl.loading.cache_folder import CACHE, OLD_CACHE
 from ttl.studio.sweep import Job, Runner, Task, digest, program_files, sweep
 from ttl.studio.tuning import Outcome, Tuner, Tuning
 from ttl.studio.tuning.keys import surroundings
-from ttl.studio.tuning.outcome import without_results, without_wrong_results
+from ttl.studio.tuning.outcome import Values, drop_results, reject_wrong_results
 from ttl.studio.tuning.report import write_report
 from ttl.studio.tuning.trial import Trial
 from ttl.studio.tuning.tuner import store
@@ -28,8 +28,8 @@ from ttl.studio.tuning.tuner import store
 from .chip import add_chip_arguments, chip_variables
 from .estimate import check_chip, costs_of
 from .program import read_define
-from .trials import only_tuning, same_random_numbers
-from .uncomputed import Ended, run_uncomputed, show_as_run, tell_end
+from .trials import run_only_tuning, seed_random_numbers
+from .uncomputed import Ended, run_uncomputed, show_output, tell_end
 from .where import add_where, runner
 
 REPORT = "tuning_report"
@@ -77,9 +77,9 @@ def _choice(text: str) -> tuple[str, Choice]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """The status is 1 if some call has no configuration that can be used."""
+    """Tune; the status is 1 if some call has no usable configuration."""
     costs = None if options.costs is None else costs_of(options.costs)
-    own = (CACHE, OLD_CACHE)  # a folder of this machine
+    own = (CACHE, OLD_CACHE)  # a folder on this machine
     variables = {n: text for n, text in chosen_variables().items() if n not in own}
     variables |= chip_variables(options)
     with process_config(variables) as config:
@@ -110,7 +110,7 @@ def _show(options: argparse.Namespace, tunings: list[Tuning]) -> None:
         print(f"ttl: plots as PNG need Pillow: {install_extra('plot')}", file=sys.stderr)
 
 
-def _values_of(tuning: Tuning) -> dict[str, Any]:
+def _values_of(tuning: Tuning) -> Values:
     return {
         "operation": tuning.operation,
         "call": tuning.call,
@@ -123,7 +123,7 @@ def _values_of(tuning: Tuning) -> dict[str, Any]:
     }
 
 
-# The values of constants: every trial executes the program anew. ---------------------------------
+# Values of constants: every trial executes the program -------------------------------------------
 
 
 def _tune_program(
@@ -133,7 +133,7 @@ def _tune_program(
     start = time.perf_counter()
     ran: list[int] = []
 
-    def counted(jobs: Sequence[Job]) -> Iterator[tuple[int, dict[str, Any]]]:
+    def counted(jobs: Sequence[Job]) -> Iterator[tuple[int, Values]]:
         ran.append(len(jobs))
         return run_jobs(jobs) if options.scheduler else _first_alone(run_jobs, jobs)
 
@@ -145,17 +145,15 @@ def _tune_program(
         values = sweep(tasks, counted, store(now), "tuning", options.fresh)
     outcomes = [Outcome.of_values(each) for each in values]
     if not options.no_check:
-        outcomes = without_wrong_results(outcomes, TOLERANCE)
-    tried = tuple(zip(configs, map(without_results, outcomes), strict=True))
+        outcomes = reject_wrong_results(outcomes, TOLERANCE)
+    tried = tuple(zip(configs, map(drop_results, outcomes), strict=True))
     seconds = time.perf_counter() - start
     name = Path(options.file).name
     return Tuning(name, "", tried, seconds, len(configs) - sum(ran), now.chip)
 
 
-def _first_alone(
-    run_jobs: Runner[Job], jobs: Sequence[Job]
-) -> Iterator[tuple[int, dict[str, Any]]]:
-    """What every trial loads, and what one of them builds for all, is there before the others."""
+def _first_alone(run_jobs: Runner[Job], jobs: Sequence[Job]) -> Iterator[tuple[int, Values]]:
+    """Run the first job alone: the others reuse what it loads and builds."""
     from ttl.driver.compile import load_compiler
 
     load_compiler()
@@ -187,7 +185,7 @@ def _files(options: argparse.Namespace) -> dict[str, str]:
     return program_files(program)
 
 
-# Tuned operations: the program is executed once, and its calls are tuned. ------------------------
+# Tuned operations: the program is executed once, and its calls are tuned ------------------------
 
 
 def _tune_calls(
@@ -197,26 +195,26 @@ def _tune_calls(
     if options.scheduler is not None:
         files = _files(options)
 
-        def elsewhere(call: int, trials: Sequence[Trial]) -> Iterator[tuple[int, dict[str, Any]]]:
+        def elsewhere(call: int, trials: Sequence[Trial]) -> Iterator[tuple[int, Values]]:
             jobs = [_call_job(options, variables, files, call, trial) for trial in trials]
             return run_jobs(jobs)
 
         tuner.elsewhere = elsewhere
     found: dict[int, Tuning] = {}
 
-    def tune(tuned: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tuning:
+    def tune(tuned: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> Tuning:
         result = tuner.tune(tuned, args, kwargs)
         found.setdefault(id(result), result)
         return result
 
     with ExitStack() as around:
-        not_computed = around.enter_context(only_tuning(tune))
-        around.enter_context(same_random_numbers())
+        not_computed = around.enter_context(run_only_tuning(tune))
+        around.enter_context(seed_random_numbers())
         ended = _run_for_its_calls(options, variables)
     if found or not_computed:
         tell_end(options, ended, "tune")
     else:
-        show_as_run(ended, options.json)
+        show_output(ended, options.json)
     if not found:
         raise _nothing_to_tune(options.file)
     return list(found.values())
@@ -229,7 +227,7 @@ def _nothing_to_tune(file: str) -> TTLError:
 
 
 def _run_for_its_calls(options: argparse.Namespace, variables: dict[str, str]) -> Ended:
-    """A call for which no configuration is left ends the program; the others are shown."""
+    """Run the program; a call without usable configuration ends it, but other calls are shown."""
     try:
         return run_uncomputed(options, variables)
     except TTLError as error:

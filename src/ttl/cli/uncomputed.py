@@ -1,7 +1,7 @@
-"""Runs of programs whose operations compute nothing: for estimates, tuning, and looking at code.
+"""Runs programs whose operations compute nothing, for estimates, tuning, and generated code.
 
-Such a program goes on with tensors as they were. What it prints about its results says nothing, and
-is held back; a check of its own that fails is told in a line, not as a fault.
+Such a program continues with unchanged tensors. Its output about results is meaningless, and is
+held back; its own check that fails is reported in a line, not as a fault.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from .program import (
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How the program ended, and what it printed."""
+    """End of a program, and its output."""
 
     printed: str = ""
     failure: RaisedByProgram | SystemExit | None = None
 
 
 def run_uncomputed(options: argparse.Namespace, variables: dict[str, str]) -> Ended:
-    """Diagnostics and interrupts pass through."""
+    """Run the program; diagnostics and interrupts pass through."""
     held = io.TextIOWrapper(io.BytesIO(), "utf-8", "backslashreplace", write_through=True)
     failure: RaisedByProgram | SystemExit | None = None
     with redirect_stdout(held):
@@ -49,28 +49,28 @@ def run_uncomputed(options: argparse.Namespace, variables: dict[str, str]) -> En
 def run_partly_computed(
     options: argparse.Namespace, variables: dict[str, str], left_out: Callable[[], str]
 ) -> int:
-    """As run_to_its_end(). `left_out` says which operations were not computed: if any, a check of
-    results that fails is told in a line, and the status is 0.
+    """Run like run_to_its_end(). `left_out` names operations that were not computed: if there are
+    any, a failing check of results is reported in a line, and the status is 0.
     """
     try:
         execute_to_its_end(options, variables)
     except (RaisedByProgram, SystemExit) as raised:
         why = left_out()
         if not why:
-            return show_as_run(Ended(failure=raised), options.json)
+            return show_output(Ended(failure=raised), options.json)
         if not options.json:
-            print(f"ttl: {_stopped(raised, _name(options))}: {why}", file=sys.stderr)
+            print(f"ttl: {_describe_stop(raised, _name(options))}: {why}", file=sys.stderr)
     return 0
 
 
 def why_nothing_is_computed(options: argparse.Namespace) -> str:
-    """Empty without --compile-only."""
+    """Return the reason; empty without --compile-only."""
     is_asked = getattr(options, "compile_only", False)
     return "--compile-only computes no results" if is_asked else ""
 
 
 def tell_end(options: argparse.Namespace, ended: Ended, verb: str) -> None:
-    """On stderr: what is held back, and why the program stopped."""
+    """Print on stderr what is held back, and why the program stopped."""
     name = _name(options)
     if lines := len(ended.printed.splitlines()):
         counted = "1 line" if lines == 1 else f"{lines} lines"
@@ -79,12 +79,12 @@ def tell_end(options: argparse.Namespace, ended: Ended, verb: str) -> None:
     if ended.failure is not None:
         command = shlex.join(["ttl", "run", *chip_words(options), options.file, *options.arguments])
         why = "checks of results fail where nothing is computed"
-        stopped = _stopped(ended.failure, name)
+        stopped = _describe_stop(ended.failure, name)
         print(f"ttl: {stopped}: {why}; to check them: {command}", file=sys.stderr)
 
 
-def show_as_run(ended: Ended, as_json: bool) -> int:
-    """Where nothing was found out: what the program printed and raised, and its exit status."""
+def show_output(ended: Ended, as_json: bool) -> int:
+    """Show the program's output and exception, if there is no result; return its exit status."""
     print(ended.printed, end="", file=sys.stderr if as_json else sys.stdout)
     if isinstance(ended.failure, SystemExit):
         raise ended.failure
@@ -95,8 +95,8 @@ def _name(options: argparse.Namespace) -> str:
     return FROM_STANDARD_INPUT if options.file == STANDARD_INPUT else Path(options.file).name
 
 
-def _stopped(failure: RaisedByProgram | SystemExit, name: str) -> str:
-    """At which line the program stopped, and with what."""
+def _describe_stop(failure: RaisedByProgram | SystemExit, name: str) -> str:
+    """Describe the line where the program stopped, and its exception."""
     error = failure.error if isinstance(failure, RaisedByProgram) else failure
     frames = extract_tb(error.__traceback__)
     own = [frame.lineno for frame in frames if Path(frame.filename).name == name]

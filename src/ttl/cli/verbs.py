@@ -1,4 +1,4 @@
-"""The verbs of `ttl`, in groups, and what `ttl --help` prints about them."""
+"""Verbs of `ttl`, in groups, and their text in `ttl --help`."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ First steps: ttl examples, then ttl run ttl-examples/elementwise.py"""
 
 
 def help_text() -> str:
-    """What `ttl` and `ttl --help` print: all verbs, on one screen."""
+    """Return the text of `ttl` and `ttl --help`: all verbs, on one screen."""
     column, width = (max(map(len, names)) + 2 for names in (GROUPS, VERBS))
     lines = [USAGE, "", "TT-Lang in Python: kernels, simulated, compiled and on devices."]
     for group, verbs in GROUPS.items():
@@ -60,7 +60,7 @@ def help_text() -> str:
 
 
 def unknown_verb(verb: str) -> str:
-    """One line for a first word that is no verb."""
+    """Return a line about a first word that is no verb."""
     from ttl.diagnostics.names import near_names  # loads difflib
 
     kind = "option" if verb.startswith("-") else "verb"

@@ -12,7 +12,7 @@ from ttl.diagnostics import codes, usage_error
 
 from .above import above
 from .page_files import PageFile
-from .pages import add_page_arguments, checked_page, deliver, observed, temporary_trace
+from .pages import add_page_arguments, check_page, deliver, observe, temporary_trace
 from .process import program_driver
 from .program import add_program_arguments, program_variables, run_to_its_end
 from .traces import read_with
@@ -57,7 +57,7 @@ def check_arguments(parser: argparse.ArgumentParser, options: argparse.Namespace
 
 
 def run(options: argparse.Namespace) -> int:
-    page = checked_page(options, "view")
+    page = check_page(options, "view")
     file = Path(options.file)
     if file.suffix == ".py":
         return _program(options, page)
@@ -66,19 +66,21 @@ def run(options: argparse.Namespace) -> int:
 
 
 def _maker(file: Path, options: argparse.Namespace) -> Callable[[], Shown]:
-    """Reads the file each time: a page that is served shows what is in it now."""
-    from .view_inputs import check_source, shown_bundle, shown_trace
+    """Make a function that reads the file each time, so that a served page is current."""
+    from .view_inputs import check_source, read_shown_bundle, read_shown_trace
 
     check_source(options.source)
     config = Config.from_environment() if options.run else None
     if file.is_dir() or file.name == "manifest.json":
         folder = file if file.is_dir() else file.parent
-        return lambda: shown_bundle(folder, options.source, config)
+        return lambda: read_shown_bundle(folder, options.source, config)
     if file.suffix == ".ttnn":
         return lambda: above("graph_files").shown_flatbuffer(file, config)
     if file.suffix in TRACES or file.exists():
         how = "ttl run --trace FILE PROGRAM"
-        return lambda: read_with(lambda path: shown_trace(path, options.source), str(file), how)
+        return lambda: read_with(
+            lambda path: read_shown_trace(path, options.source), str(file), how
+        )
     message = f"{file}: there is no such file"
     help_text = "name a program, a trace, a folder or a .ttnn"
     raise usage_error(codes.FILE_NOT_USABLE, message, help_text)
@@ -88,9 +90,9 @@ def _program(options: argparse.Namespace, page: PageFile | None) -> int:
     made: list[Shown] = []
     driver = program_driver()
     try:
-        with temporary_trace() as trace, observed(driver, trace, made.append, options.file):
+        with temporary_trace() as trace, observe(driver, trace, made.append, options.file):
             variables = {**program_variables(options), "TTL_VIEW": "1", "TTL_TRACE": str(trace)}
             return run_to_its_end(options, variables)
-    finally:  # of a program that fails, too
+    finally:  # also if the program fails
         if made:
             deliver(lambda: made[0], options, page)

@@ -1,4 +1,4 @@
-"""What `ttl view` shows of files: traces, compiled operations, graphs."""
+"""Reads files for `ttl view`: traces, compiled operations, graphs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ttl.artifact import CompiledOperation, check_includes, read_folder
 from ttl.config import Config
 from ttl.diagnostics import reading
 from ttl.driver.traces import Traces
-from ttl.studio.view import Events, Shown, read_events, timed_events
+from ttl.studio.view import Events, Shown, read_events, read_timed_events
 from ttl.studio.view.page import ShownOperation
 
 from .pages import temporary_trace
@@ -21,15 +21,15 @@ def check_source(source: str | None) -> None:
             Path(source).open("rb").close()
 
 
-def shown_trace(file: Path, source: str | None) -> Shown:
-    """ValueError if it is none."""
+def read_shown_trace(file: Path, source: str | None) -> Shown:
+    """Read a trace; raise ValueError if it is none."""
     events = read_events(file)
     if not len(events):
         raise ValueError("it has no events")
     return Shown(file.name, f"ttl view {file}", events=events, source=source)
 
 
-def shown_bundle(folder: Path, source: str | None, config: Config | None) -> Shown:
+def read_shown_bundle(folder: Path, source: str | None, config: Config | None) -> Shown:
     """With options the operation is run."""
     compiled = read_folder(folder)
     operation = ShownOperation(compiled.name, compiled=compiled)
@@ -57,4 +57,4 @@ def _run_bundle(compiled: CompiledOperation, operation: ShownOperation, config: 
         if all(kernel.own is None for kernel in compiled.kernels):
             operation.recording = record(compiled, storages, cache_dir=config.cache_dir)
             operation.missing = ""
-        return timed_events(trace, [operation], [0])
+        return read_timed_events(trace, [operation], [0])

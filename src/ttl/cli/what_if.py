@@ -1,4 +1,4 @@
-"""Other values of the constants that a program gives to its blocks, each tried by the model."""
+"""Tries other values of a program's block constants on the model."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Values = dict[str, int]
 
 
 def block_constants(text: str | bytes) -> Values:
-    """Whole numbers that are assigned at the top level, and that shapes of buffers depend on."""
+    """Find the integers assigned at the top level that shapes of buffers depend on."""
     program = read_module(text)
     assigned = {
         target.binding: statement.value
@@ -49,11 +49,11 @@ def block_constants(text: str | bytes) -> Values:
 
 def _shapes(program: tree.Function) -> Iterator[tree.Expression]:
     for call in walk(program):
-        if isinstance(call, tree.Call) and _called(call.function) in SHAPES:
+        if isinstance(call, tree.Call) and _find_called(call.function) in SHAPES:
             yield from (each.value for each in call.keywords if each.name == "shape")
 
 
-def _called(function: tree.Expression) -> str:
+def _find_called(function: tree.Expression) -> str:
     if isinstance(function, tree.Name):
         return function.binding.name
     return function.name if isinstance(function, tree.Attribute) else ""
@@ -63,8 +63,8 @@ def _variables(*expressions: tree.Expression) -> set[Binding]:
     return {node.binding for node in walk(*expressions) if isinstance(node, tree.Name)}
 
 
-def other_values(now: Values) -> Iterator[Values]:
-    """Twice as much and half as much of each, then twice as much of all."""
+def make_other_values(now: Values) -> Iterator[Values]:
+    """Yield values with each constant doubled or halved, then with all doubled."""
     for name, value in now.items():
         yield {name: 2 * value}
         if value > 1 and value % 2 == 0:
@@ -79,13 +79,13 @@ def with_block_changes(
 ) -> list[Estimate]:  # fmt: skip
     """The same estimates, with what other blocks would save among their changes.
 
-    Only the same work counts: as many operations, as many bytes written.
+    Only counts equal work: as many operations, as many bytes written.
     """
     given = {name: value for name, value in options.defines.items() if type(value) is int}
     constants = block_constants(read_program(options.file)[1])
     now = {name: given.get(name, value) for name, value in constants.items()}
     more: dict[str, list[Change]] = {}
-    for values in islice(other_values(now), options.trials):
+    for values in islice(make_other_values(now), options.trials):
         for model in _models(options, variables, costs, runs, values):
             for known in found:
                 change = change_of(known, model, now, values)

@@ -1,4 +1,4 @@
-"""Where the jobs of a sweep run: on the cores of this machine, or on a cluster."""
+"""Chooses where a sweep's jobs run: on the cores of this machine, or on a cluster."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _at_least_one(text: str) -> int:
 
 
 def add_where(parser: argparse.ArgumentParser) -> None:
-    """Where the jobs of a sweep run."""
+    """Add the options for where a sweep's jobs run."""
     parser.add_argument(
         "-j",
         "--jobs",

@@ -1,4 +1,4 @@
-"""emitc to C++ strings and the artifact."""
+"""From emitc to C++ text and the artifact."""
 
 from .assemble import assemble
 from .cpp import CppFile, print_file

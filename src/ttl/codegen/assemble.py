@@ -1,4 +1,4 @@
-"""The artifact of a module that has been through all passes."""
+"""Assemble the artifact of a module that has been through all passes."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def assemble(name: str, module: ModuleOp, operands: tuple[Operand, ...]) -> Comp
 
 
 def _semaphores(module: ModuleOp) -> tuple[Semaphore, ...]:
-    """The program's with their initial values, then those of pipes."""
+    """Return the program's semaphores with their initial values, then those of pipes."""
     initial = [semaphore.initial.value.data for semaphore in ttl.semaphores_of(module)]
     initial += [0] * (_number(module, "ttl.semaphore_count") - len(initial))
     return tuple(Semaphore(index, value) for index, value in enumerate(initial))
@@ -63,7 +63,7 @@ def _pipes(module: ModuleOp) -> Iterator[Pipe]:
 
 
 def _number(op: Operation, name: str) -> int:
-    """The attribute `name`; 0 if there is none."""
+    """Return the number in attribute `name`; 0 without one."""
     attribute = op.attributes.get(name)
     return attribute.value.data if isinstance(attribute, IntegerAttr) else 0
 
@@ -99,7 +99,7 @@ def _signposts(file: emitc.FileOp) -> tuple[tuple[str, str], ...]:
 def _runtime_args(
     file: emitc.FileOp, cores: Sequence[Coordinate]
 ) -> tuple[tuple[str, ...], tuple[CoreArguments, ...]]:
-    """The attribute has the words of each argument, in the order of nodes."""
+    """Return names and words of the arguments; the attribute has each one's words by node."""
     attribute = file.attributes.get("ttl.runtime_args")
     if attribute is None:
         return (), ()

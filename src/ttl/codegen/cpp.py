@@ -1,7 +1,7 @@
-"""emitc to C++ text.
+"""Print emitc as C++ text.
 
-The same C++ as MLIR's own translation but for names: values keep the names of the user's program
-where they have one, and a comment gives the Python line that a statement comes from.
+The C++ equals that of MLIR's own translation except for names: values keep their names in the
+user's program, and a comment gives a statement's Python line.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def print_file(file: emitc.FileOp) -> CppFile:
 
 
 def _foreign_names(file: emitc.FileOp) -> set[str]:
-    """Names that mean something else in the file: functions it calls, text it declares."""
+    """Return names with another meaning in the file: functions it calls, text it declares."""
     names = set(ttkernel.RESERVED_NAMES)
     for op in walk(file):
         if isinstance(op, emitc.LiteralOp):
@@ -61,7 +61,7 @@ class _Printer:
         self.depth += 1
 
     def close(self, text: str = "}") -> None:
-        """The names of a scope end with it."""
+        """End a scope and its names."""
         self.names = self.scopes.pop()
         self.depth -= 1
         self.lines.append("  " * self.depth + text)
@@ -71,7 +71,7 @@ class _Printer:
             PRINTERS[type(op)](self, op)
 
     def line(self, text: str, op: Operation) -> None:
-        key = id(op.location)  # which many operations share
+        key = id(op.location)  # many operations share it
         if key not in self.spans:
             self.spans[key] = span_of(op.location)
         span = self.spans[key]
@@ -86,14 +86,14 @@ class _Printer:
         self.lines.append(f"{'  ' * self.depth}{text}{comment}".rstrip())
 
     def name(self, value: SSAValue) -> str:
-        """A name nobody has yet, from the value's hint."""
+        """Give the value a new name, from its hint."""
         name = emitc.unique_identifier(value.name_hint or "v", self.names)
         self.names.add(name)
         self.texts[value] = name
         return name
 
     def formula(self, value: SSAValue) -> str:
-        """Arithmetic as text; parts that do not bind more tightly stand in parentheses."""
+        """Write arithmetic as text; parts that do not bind more tightly are in parentheses."""
         op = value.owner
         if isinstance(op, emitc.CallOpaqueOp) and value not in self.texts:
             return f"{op.callee.data}({', '.join(self.formula(v) for v in op.operands)})"
@@ -144,7 +144,7 @@ def _binding(op: Operation) -> int:
 
 
 def _binds_clearly(inner: Operation, outer: Operation) -> bool:
-    """Without parentheses for C++, and for people and compilers that warn."""
+    """Is it clear without parentheses, to C++, to people and to compilers that warn?"""
     is_plain = _sign_of(inner) in ("+", "-", "*", "/", "%")
     is_test = isinstance(inner, emitc.CmpOp) and _sign_of(outer) in ("&&", "||", "?")
     return ((is_plain and _sign_of(outer) not in _UNCLEAR) or is_test) and (
@@ -175,7 +175,7 @@ def function(printer: _Printer, op: emitc.FuncOp) -> None:
 
 
 def verbatim(printer: _Printer, op: emitc.VerbatimOp) -> None:
-    """Text as it is; braces in it open and close a scope."""
+    """Print text unmodified; braces in it open and close a scope."""
     text = op.value.data
     if text == "}":
         printer.close()
@@ -207,7 +207,7 @@ def call(printer: _Printer, op: emitc.CallOpaqueOp) -> None:
 
 
 def variable(printer: _Printer, op: emitc.VariableOp) -> None:
-    """In one line with its first value, if that follows at once."""
+    """Declare a variable, in one line with its first value if that follows directly."""
     name = printer.name(op.result)
     following = op.next_op
     if not isinstance(following, emitc.AssignOp) or following.var is not op.result:
@@ -252,7 +252,7 @@ def branch(printer: _Printer, op: emitc.IfOp) -> None:
 
 
 def while_loop(printer: _Printer, op: emitc.WhileOp) -> None:
-    """The test stands in the head of the loop if it is one expression."""
+    """Print a loop; its test is in the head if it is one expression."""
     test = op.test.block
     assert test.last_op is not None
     value = test.last_op.operands[0]
@@ -277,7 +277,7 @@ def _is_inline(op: Operation) -> bool:
 
 
 def mark(printer: _Printer, op: ttkernel.MarkOp) -> None:
-    """Nothing in the text; it stands before the next line."""
+    """Record a mark for the next line; the text does not change."""
     place, value = str(op.place.value.data), str(op.size.value.data)
     if op.values and op.kind.data in SEMAPHORE_KINDS:
         value = printer.texts[op.values[0]]

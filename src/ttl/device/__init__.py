@@ -1,4 +1,4 @@
-"""Runs a compiled operation on real hardware, through `ttnn.generic_op`."""
+"""Run a compiled operation on real hardware, through `ttnn.generic_op`."""
 
 from .chip import Chip, chip_of
 from .launcher import launch, launch_program, module_of, parts_on_devices

@@ -1,21 +1,32 @@
-"""An operation as the descriptors of ttnn. Everything that constructs objects of ttnn is here."""
+"""Describe an operation with ttnn's descriptors. Only this module constructs objects of ttnn."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from types import ModuleType
+from typing import Any, Protocol
 
 import numpy as np
 
 from ttl.artifact import Buffer, CompiledOperation, Coordinate, Kernel, ThreadKind
 
-from .plan import TTNN_DTYPES, KernelPlan
+from .plan import TTNN_DTYPES, KernelLaunch
+
+
+class DeviceTensor(Protocol):
+    """A tensor of the real ttnn."""
+
+    def device(self) -> Any: ...
+
+    def device_coords(self) -> Sequence[object]: ...
+
+    def buffer_address(self) -> int: ...
 
 
 def program_descriptor(
-    ttnn: Any, compiled: CompiledOperation, kernels: Sequence[KernelPlan]
+    ttnn: ModuleType, compiled: CompiledOperation, kernels: Sequence[KernelLaunch]
 ) -> Any:
-    """The ttnn.ProgramDescriptor of an operation; `ttnn` is the real module."""
+    """Return the ttnn.ProgramDescriptor of an operation; `ttnn` is the real module."""
     cores = _core_ranges(ttnn, *compiled.core_range)
     return ttnn.ProgramDescriptor(
         kernels=[_kernel(ttnn, kernel, cores) for kernel in kernels],
@@ -27,37 +38,43 @@ def program_descriptor(
     )
 
 
-def is_mesh(device: Any) -> bool:
-    """Of several devices: ttnn calls a single one a mesh too."""
-    return bool(getattr(device, "get_num_devices", lambda: 1)() > 1)
+def device_count(device: object) -> int:
+    return int(getattr(device, "get_num_devices", lambda: 1)())
 
 
-def mesh_program(ttnn: Any, program: object, tensors: Sequence[Any]) -> Any:
-    """The program on every device of the mesh that the tensors are spread over.
+def is_mesh(device: object) -> bool:
+    """Does it have several devices? ttnn also calls a single one a mesh."""
+    return device_count(device) > 1
 
-    A single device gets the program itself. Those that have no part of the tensors run nothing.
+
+def mesh_program(ttnn: ModuleType, program: object, tensors: Sequence[DeviceTensor]) -> object:
+    """Return the program for every device of the mesh that the tensors are spread over.
+
+    A single device gets the program itself. Devices without a part of the tensors run nothing.
     """
     device = tensors[0].device()
     if not is_mesh(device):
         return program
     on_mesh = ttnn.MeshProgramDescriptor()
-    for part in _mesh_ranges(ttnn, device, tensors[0]):
+    for part in _mesh_ranges(ttnn, tensors[0]):
         on_mesh[part] = program
     return on_mesh
 
 
-def _mesh_ranges(ttnn: Any, mesh: Any, tensor: Any) -> list[Any]:
-    """The whole mesh where the tensor has a part on each of its devices."""
-    coordinates = list(tensor.device_coords())
+def _mesh_ranges(ttnn: ModuleType, tensor: DeviceTensor) -> list[object]:
+    """Return the whole mesh if the tensor has a part on each of its devices, else each of these."""
+    mesh, coordinates = tensor.device(), list(tensor.device_coords())
     if len(coordinates) == mesh.get_num_devices():
         return [ttnn.MeshCoordinateRange(mesh.shape)]
     return [ttnn.MeshCoordinateRange(each, each) for each in coordinates]
 
 
-def pipe_scratch(ttnn: Any, compiled: CompiledOperation, device: Any) -> Any | None:
-    """A tensor of zeros with a shard in the L1 of every core, all at the same address.
+def pipe_scratch(
+    ttnn: ModuleType, compiled: CompiledOperation, device: object
+) -> DeviceTensor | None:
+    """Make a tensor of zeros with a shard in every core's L1, all at the same address.
 
-    A new one is made for each launch: its counters start at 0.
+    Each launch needs a new one: its counters start at 0.
     """
     if not compiled.pipe_scratch_bytes:
         return None
@@ -75,15 +92,17 @@ def pipe_scratch(ttnn: Any, compiled: CompiledOperation, device: Any) -> Any | N
     options = {}
     if is_mesh(device):
         options["mesh_mapper"] = ttnn.replicate_tensor_to_mesh_mapper(device)
-    return ttnn.Tensor(zeros, ttnn.uint32, device, ttnn.ROW_MAJOR_LAYOUT, memory, **options)
+    layout, dtype = ttnn.ROW_MAJOR_LAYOUT, ttnn.uint32
+    made: DeviceTensor = ttnn.Tensor(zeros, dtype, device, layout, memory, **options)
+    return made
 
 
-def _core_ranges(ttnn: Any, start: Coordinate, end: Coordinate) -> Any:
+def _core_ranges(ttnn: ModuleType, start: Coordinate, end: Coordinate) -> object:
     corners = ttnn.CoreRange(ttnn.CoreCoord(*start), ttnn.CoreCoord(*end))
     return ttnn.CoreRangeSet([corners])
 
 
-def _kernel(ttnn: Any, plan: KernelPlan, cores: Any) -> Any:
+def _kernel(ttnn: ModuleType, plan: KernelLaunch, cores: object) -> object:
     runtime_args = plan.kernel.runtime_args
     return ttnn.KernelDescriptor(
         kernel_source=plan.kernel.cpp_source,
@@ -96,7 +115,7 @@ def _kernel(ttnn: Any, plan: KernelPlan, cores: Any) -> Any:
     )
 
 
-def _config(ttnn: Any, kernel: Kernel, unpack_to_dest_fp32: Sequence[bool]) -> Any:
+def _config(ttnn: ModuleType, kernel: Kernel, unpack_to_dest_fp32: Sequence[bool]) -> object:
     if kernel.thread is ThreadKind.READER:
         return ttnn.ReaderConfigDescriptor()
     if kernel.thread is ThreadKind.WRITER:
@@ -116,7 +135,7 @@ def _config(ttnn: Any, kernel: Kernel, unpack_to_dest_fp32: Sequence[bool]) -> A
     return config
 
 
-def _buffer(ttnn: Any, buffer: Buffer, cores: Any) -> Any:
+def _buffer(ttnn: ModuleType, buffer: Buffer, cores: object) -> object:
     pages = ttnn.CBFormatDescriptor(
         buffer_index=buffer.index,
         data_format=getattr(ttnn, TTNN_DTYPES[buffer.data_format]),
@@ -131,9 +150,9 @@ def _buffer(ttnn: Any, buffer: Buffer, cores: Any) -> Any:
 
 
 def bind_to_tensors(
-    ttnn: Any, program: Any, compiled: CompiledOperation, tensors: Sequence[object]
+    ttnn: ModuleType, program: Any, compiled: CompiledOperation, tensors: Sequence[object]
 ) -> None:
-    """Put the buffers that lie in shards into those of these tensors, whose addresses they get."""
+    """Put buffers that are in shards into those of these tensors, at their addresses."""
     for descriptor, buffer in zip(program.cbs, compiled.buffers, strict=True):
         if buffer.tensor is not None:
             backing = tensors[buffer.tensor]

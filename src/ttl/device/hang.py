@@ -1,4 +1,4 @@
-"""A launch that does not come back: what the device tells about it, and its reset."""
+"""Report a launch that does not return, from the device's logs, and reset the device."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def is_timeout(error: RuntimeError) -> bool:
 def reported_hang(
     compiled: CompiledOperation, watch: Watch | None, devices: Sequence[int] = ()
 ) -> KernelFault:
-    """What is known of it. The device is reset: nothing else can be run on it before."""
+    """Describe the hang, and reset the device: it can run nothing else before that."""
     lines = [] if watch is None else watch.watcher_lines()
     found = standing(compiled, lines)
     limit = "" if watch is None else f" within {watch.limit_seconds:g} s"
@@ -72,7 +72,7 @@ def _note(at: Standing, is_mesh: bool) -> str:
 
 
 def _label(at: Standing) -> Label | None:
-    """The line where it waits, if only one can be meant."""
+    """Label the line where it waits, if it can only be one."""
     spans = _spans(at)
     if at.wait is None or len(spans) != 1:
         return None
@@ -87,8 +87,8 @@ def _spans(at: Standing) -> list[Span]:
 
 
 def reset(devices: Sequence[int], environment: Mapping[str, str] = os.environ) -> str:
-    """Reset the cards; what was done, or what is left to do, in words."""
-    import shutil  # what other runs never need
+    """Reset the cards; return in words what was done, or what the user must do."""
+    import shutil  # other runs never need it
     import subprocess
 
     if environment.get(SIMULATOR):

@@ -1,19 +1,20 @@
-"""Passes a compiled operation to ttnn.
+"""Pass a compiled operation to ttnn.
 
-ttnn is never imported here: it is the module that the tensors come from.
+This module never imports ttnn: it uses the module that the tensors come from.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from ttl.artifact import CompiledOperation
 from ttl.diagnostics import Diagnostic, TTLError, codes, usage_error
 from ttl.trace import Recorder
 
-from .descriptors import is_mesh
+from .descriptors import DeviceTensor, device_count, is_mesh
 from .programs import DeviceProgram, Programs
 
 if TYPE_CHECKING:
@@ -31,10 +32,10 @@ def launch(
 ) -> None:
     """Run the kernels on the device of these real ttnn tensors, one for each operand.
 
-    Descriptors are kept in `programs`. The call returns when the kernels are queued, as those of
-    ttnn do; with a `watch`, when they have ended, what they printed is shown and their zones are
-    in `recorder`; `report` gets warnings. UsageError, with the reason that ttnn gives, if it
-    refuses the program; KernelFault if the kernels do not end within the watch's limit.
+    `programs` keeps descriptors. The call returns when the kernels are queued, like ttnn's
+    operations; with a `watch`, when they have ended, their prints are shown and their zones are in
+    `recorder`. `report` gets warnings. Raises UsageError with ttnn's reason if it refuses the
+    program, KernelFault if the kernels do not end within the watch's limit.
     """
     _check_mesh(compiled, tensors)
     try:
@@ -52,8 +53,8 @@ def launch(
         raise _failure(compiled, tensors[0].device(), watch, error) from error
 
 
-def launch_program(program: DeviceProgram, tensors: Sequence[Any]) -> None:
-    """Run a program that an earlier launch has found, for tensors of the same kinds."""
+def launch_program(program: DeviceProgram, tensors: Sequence[DeviceTensor]) -> None:
+    """Run a program from an earlier launch, for tensors of the same kinds."""
     _check_mesh(program.compiled, tensors)
     try:
         _run(program, tensors)
@@ -61,21 +62,21 @@ def launch_program(program: DeviceProgram, tensors: Sequence[Any]) -> None:
         raise _failure(program.compiled, tensors[0].device(), None, error) from error
 
 
-def _run(program: DeviceProgram, tensors: Sequence[object]) -> None:
+def _run(program: DeviceProgram, tensors: Sequence[DeviceTensor]) -> None:
     padded = [tensors[position] for position in program.padded]
     _clear_padding(program.ttnn, padded)
     program.run(tensors)
     _clear_padding(program.ttnn, padded)
 
 
-def _run_to_the_end(program: DeviceProgram, tensors: Sequence[Any]) -> None:
+def _run_to_the_end(program: DeviceProgram, tensors: Sequence[DeviceTensor]) -> None:
     _run(program, tensors)
     program.ttnn.synchronize_device(tensors[0].device())
 
 
 def _record(
     program: DeviceProgram,
-    device: Any,
+    device: object,
     watch: Watch | None,
     recorder: Recorder,
     report: Callable[[Diagnostic], None] | None,
@@ -86,7 +87,7 @@ def _record(
     profiles = watch is not None and watch.profiles
     if watch is not None and watch.record(program.ttnn, compiled, device, recorder):
         return
-    for _ in range(1, device.get_num_devices() if is_mesh(device) else 1):
+    for _ in range(1, device_count(device)):
         next_device(compiled, recorder)
     if report is None:
         return
@@ -102,9 +103,9 @@ def _record(
 
 
 def _failure(
-    compiled: CompiledOperation, device: Any, watch: Watch | None, error: RuntimeError
+    compiled: CompiledOperation, device: object, watch: Watch | None, error: RuntimeError
 ) -> TTLError:
-    from .hang import is_timeout, reported_hang  # what most runs never need
+    from .hang import is_timeout, reported_hang  # most runs never need it
 
     if is_timeout(error):
         if watch is not None:
@@ -117,19 +118,19 @@ def _failure(
     )
 
 
-def module_of(tensor: object) -> Any:
+def module_of(tensor: object) -> ModuleType:
     return sys.modules[type(tensor).__module__.partition(".")[0]]
 
 
-def parts_on_devices(tensor: Any) -> list[Any]:
-    """A tensor for each device."""
+def parts_on_devices(tensor: Any) -> list[DeviceTensor]:
+    """Return a tensor for each device."""
     if not is_mesh(tensor.device()):
         return [tensor]
     return list(module_of(tensor).get_device_tensors(tensor))
 
 
-def _check_mesh(compiled: CompiledOperation, tensors: Sequence[Any]) -> None:
-    """Every device of a mesh that runs the program has a part of every tensor."""
+def _check_mesh(compiled: CompiledOperation, tensors: Sequence[DeviceTensor]) -> None:
+    """Check that every device of a mesh that runs the program has a part of every tensor."""
     if not is_mesh(tensors[0].device()):
         return
     expected = list(tensors[0].device_coords())
@@ -144,16 +145,16 @@ def _check_mesh(compiled: CompiledOperation, tensors: Sequence[Any]) -> None:
             )
 
 
-def _clear_padding(ttnn: Any, tensors: Sequence[Any]) -> None:
-    """The padding of a tensor is zero when kernels read it, and when they have written it."""
+def _clear_padding(ttnn: ModuleType, tensors: Sequence[DeviceTensor]) -> None:
+    """Zero the tensors' padding, which must be so before kernels read and after they write."""
     for tensor in {id(tensor): tensor for tensor in tensors}.values():
         cleared = ttnn.fill_implicit_tile_padding(tensor, 0.0)
-        if cleared.buffer_address() != tensor.buffer_address():  # of block floats it makes another
+        if cleared.buffer_address() != tensor.buffer_address():  # a new tensor, for block floats
             ttnn.copy(cleared, tensor)
 
 
 def _first_words(text: str) -> str:
-    """The reason that tt-metal gives, without the place in its source and without its backtrace."""
+    """Return tt-metal's reason, without its source location and backtrace."""
     reason, _, _ = text.partition("backtrace:")
     _, found, info = reason.partition("info:")
     lines = (info if found else reason).strip().splitlines()

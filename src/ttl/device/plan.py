@@ -1,4 +1,4 @@
-"""What a launch gives to kernels, as plain values: no ttnn is needed to compute or test it."""
+"""Compute a launch's arguments for kernels as plain values, without ttnn."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from ttl.artifact import Buffer, CompiledOperation, Kernel, ThreadKind
 from ttl.target import of_all_chips
 
-# The names of the chips' formats in ttnn, which has no float16.
+# ttnn's names of the chips' formats; it has no float16.
 TTNN_DTYPES = {
     "BFloat16": "bfloat16",
     "Float32": "float32",
@@ -19,42 +19,42 @@ TTNN_DTYPES = {
     "BFP_BFloat8": "bfloat8_b",
     "BFP_BFloat4": "bfloat4_b",
 }
-# tt-metal wants to hear about every buffer that there could be, on any chip.
+# tt-metal expects a mode for every possible buffer on any chip.
 UNPACK_MODES = of_all_chips("dataflow_buffers")
 
 
 @dataclass(frozen=True, slots=True)
 class TensorPlace:
-    """Where kernels find a tensor: its address, and the words of its TensorAccessorArgs."""
+    """A tensor's place for kernels: its address, and the words of its TensorAccessorArgs."""
 
     address: int
     accessor_words: tuple[int, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class KernelPlan:
+class KernelLaunch:
     """A kernel with its arguments."""
 
     kernel: Kernel
     compile_time_args: tuple[int, ...]
     common_runtime_args: tuple[int, ...]
-    # One for each buffer index, True where the unpacker writes 32 bits to DST; empty if nowhere.
+    # One for each buffer index, True if the unpacker writes 32 bits to DST; empty if none does.
     unpack_to_dest_fp32: tuple[bool, ...]
 
 
 def plan_kernels(
     compiled: CompiledOperation, tensors: Sequence[TensorPlace], scratch: int | None = None
-) -> tuple[KernelPlan, ...]:
-    """The kernels of an operation whose tensors, and whose pipes' scratch, lie at these places.
+) -> tuple[KernelLaunch, ...]:
+    """Plan an operation's kernels, with its tensors and its pipes' scratch at these places.
 
-    The conventions of the arguments are stated in ttl.artifact.operation.
+    ttl.artifact.operation describes the conventions of the arguments.
     """
     assert len(tensors) == len(compiled.operands), "one tensor for each operand"
     words = [word for tensor in tensors for word in tensor.accessor_words]
     places = [tensor.address for tensor in tensors]
     modes = _unpack_modes(compiled.buffers)
     return tuple(
-        KernelPlan(
+        KernelLaunch(
             kernel,
             (*compiled.buffer_indices, *(words if kernel.uses_tensor_accessors else ())),
             tuple(addresses_of(kernel, places, scratch)),
@@ -65,7 +65,7 @@ def plan_kernels(
 
 
 def addresses_of(kernel: Kernel, tensors: Sequence[int], scratch: int | None) -> list[int]:
-    """The common runtime arguments of a kernel: what differs between calls."""
+    """Return a kernel's common runtime arguments, which differ between calls."""
     addresses = [tensors[index] for index in kernel.tensor_indices]
     if kernel.uses_pipe_scratch:
         assert scratch is not None

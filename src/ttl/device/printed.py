@@ -1,8 +1,7 @@
-"""What kernels have printed on a device: the output of DPRINT, with node and kernel.
+"""Output of kernels on a device: DPRINT's lines, with node and kernel.
 
-The print server of tt-metal writes `device:x-y:processor: text`, with logical coordinates, and
-joins the pieces of a line. Lines of one processor come in its order; processors take turns as they
-ran.
+tt-metal's print server writes `device:x-y:processor: text`, with logical coordinates, and joins the
+pieces of a line. One processor's lines are in its order; processors alternate as they ran.
 """
 
 from __future__ import annotations
@@ -27,13 +26,13 @@ def prints(compiled: CompiledOperation) -> bool:
 def printed_lines(
     compiled: CompiledOperation, lines: Iterable[str], is_mesh: bool = False
 ) -> Iterator[str]:
-    """As the simulator and the executor write them; on a mesh with the device in front."""
+    """Format lines like the simulator and the executor; on a mesh, with the device in front."""
     for line in lines:
         yield _with_kernel(compiled, line, is_mesh) or line
 
 
 def _with_kernel(compiled: CompiledOperation, line: str, is_mesh: bool) -> str | None:
-    """None if it is of no kernel of this operation."""
+    """Return the line with its kernel; None if it is from no kernel of this operation."""
     found = _LINE.fullmatch(line)
     if found is None or found[4] not in _BY_NAME:
         return None

@@ -1,4 +1,4 @@
-"""The five processors of a core, as tt-metal's logs name them, and whose kernels run there."""
+"""The five processors of a core, by their names in tt-metal's logs, and their kernels."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Processor:
     thread: ThreadKind
 
 
-# In the order in which the watcher lists them.
+# In the watcher's order.
 PROCESSORS = (
     Processor("BR", "BRISC", "", ThreadKind.WRITER),
     Processor("NC", "NCRISC", "", ThreadKind.READER),
@@ -36,7 +36,7 @@ def is_core_of(compiled: CompiledOperation, core: Coordinate) -> bool:
 
 
 def calls_in(kernel: Kernel, call: str) -> Iterator[int]:
-    """The lines of a kernel's C++ that have a call."""
+    """Return the lines of a kernel's C++ that contain a call."""
     for number, line in enumerate(kernel.cpp_source.splitlines(), 1):
         if call in line:
             yield number

@@ -1,10 +1,10 @@
-"""The log of the device profiler as events of a trace: kernels and signposts.
+"""Turn the device profiler's log into a trace's events: kernels and signposts.
 
-rule LAST     the log has the zones of everything that ran; those of the last run are this launch's
-rule CORES    cores are named by their places on the chip, in the order of the nodes: columns and
-              rows without those that are harvested
-rule THREE    a compute kernel starts when the first of its three processors does and ends with the
-              last; its signposts are those of the math processor
+rule LAST     the log has the zones of all runs; those of the last run belong to this launch
+rule CORES    cores have their places on the chip as names, in the order of the nodes: columns and
+              rows, without harvested ones
+rule THREE    a compute kernel starts with the first of its three processors and ends with the last;
+              its signposts are the math processor's
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ttl.trace import EventKind, Recorder
 
 from .processors import PROCESSORS, calls_in, kernel_on
 
-START, END = ("ZONE_START", "begin"), ("ZONE_END", "end")  # the second: older versions
+START, END = ("ZONE_START", "begin"), ("ZONE_END", "end")  # the second form: older versions
 MATH = "TRISC_1"
 _BY_NAME = {processor.profiler_name: processor for processor in PROCESSORS}
 
@@ -35,11 +35,11 @@ class Zone:
     cycles: int
     name: str
     is_start: bool
-    line: int  # of the C++
+    line: int  # in the C++
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class ZoneEvent:
     cycles: int
     kind: EventKind
     node: Coordinate
@@ -49,7 +49,7 @@ class Event:
 
 
 class ProfilerLog:
-    """Reads rows as they come; the first rows say what the columns are."""
+    """Reads rows incrementally; the first rows name the columns."""
 
     def __init__(self) -> None:
         self._columns: list[str] = []
@@ -71,7 +71,7 @@ class ProfilerLog:
 
 
 def _clock_mhz(row: Sequence[str]) -> float | None:
-    """Of the first line: `ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, ...`"""
+    """Read the clock from the first line: `ARCH: wormhole_b0, CHIP_FREQ[MHz]: 1000, ...`"""
     entries = dict(entry.split(":", 1) for entry in row if ":" in entry)
     text = entries.get("CHIP_FREQ[MHz]", "").strip()
     return float(text) if text.isdecimal() else None
@@ -92,7 +92,7 @@ def _zone(fields: dict[str, str], is_start: bool) -> Zone:
 
 
 def record_zones(compiled: CompiledOperation, zones: Sequence[Zone], recorder: Recorder) -> bool:
-    """Add the events of the last run, device after device. False if the cores are not the nodes.
+    """Add the last run's events, device by device; return False if the cores are not the nodes.
 
     The value of an event is the number of cycles since the first kernel of its device started.
     """
@@ -112,12 +112,12 @@ def record_zones(compiled: CompiledOperation, zones: Sequence[Zone], recorder: R
 
 
 def next_device(compiled: CompiledOperation, recorder: Recorder) -> None:
-    """Each device of a mesh has its own call in a trace, as on the simulator."""
+    """Begin the call of a mesh's next device; each has its own in a trace, as in the simulator."""
     recorder.record(EventKind.OPERATION_END, (), "", compiled.name)
     recorder.record(EventKind.OPERATION_START, (), "", compiled.name)
 
 
-def _events(compiled: CompiledOperation, zones: Sequence[Zone]) -> list[Event] | None:
+def _events(compiled: CompiledOperation, zones: Sequence[Zone]) -> list[ZoneEvent] | None:
     last = max(zones, key=attrgetter("cycles")).run  # rule LAST
     own = [zone for zone in zones if zone.run == last]
     nodes = _nodes(compiled, own)
@@ -142,29 +142,29 @@ def _nodes(
 
 def _kernel_events(
     compiled: CompiledOperation, zones: Sequence[Zone], nodes: dict[Coordinate, Coordinate]
-) -> Iterator[Event]:  # rule THREE
+) -> Iterator[ZoneEvent]:  # rule THREE
     ends: dict[tuple[Coordinate, str], list[int]] = {}
     for zone in zones:
         kernel = kernel_on(compiled, _BY_NAME[zone.processor])
         if kernel is not None and zone.name.endswith("-KERNEL"):
             ends.setdefault((nodes[zone.core], kernel.name), []).append(zone.cycles)
     for (node, name), cycles in sorted(ends.items()):
-        yield Event(min(cycles), EventKind.KERNEL_START, node, name)
-        yield Event(max(cycles), EventKind.KERNEL_END, node, name)
+        yield ZoneEvent(min(cycles), EventKind.KERNEL_START, node, name)
+        yield ZoneEvent(max(cycles), EventKind.KERNEL_END, node, name)
 
 
 def _signpost_events(
     compiled: CompiledOperation, zones: Sequence[Zone], nodes: dict[Coordinate, Coordinate]
-) -> Iterator[Event]:
+) -> Iterator[ZoneEvent]:
     for zone in zones:
         kernel = kernel_on(compiled, _BY_NAME[zone.processor])
         if kernel is None or (kernel.thread is ThreadKind.COMPUTE and zone.processor != MATH):
             continue
         lines = list(calls_in(kernel, f'DeviceZoneScopedN("{zone.name}")'))
-        if lines:  # else a zone of the firmware
+        if lines:  # otherwise a zone of the firmware
             kind = EventKind.SIGNPOST_BEGIN if zone.is_start else EventKind.SIGNPOST_END
             span = kernel.span_of(zone.line if zone.line in lines else lines[0])
-            # The program's name; of a kernel from elsewhere, the profiler's.
+            # The program's name; for a kernel from elsewhere, the profiler's.
             name = dict(kernel.signposts).get(zone.name, zone.name)
             line = 0 if span is None else span.line
-            yield Event(zone.cycles, kind, nodes[zone.core], kernel.name, name, line)
+            yield ZoneEvent(zone.cycles, kind, nodes[zone.core], kernel.name, name, line)

@@ -1,6 +1,6 @@
-"""Descriptors that are built once for a compiled operation and its tensors' kinds.
+"""Build descriptors once for a compiled operation and its tensors' kinds.
 
-Between calls only addresses change: they are written into the kernels of the same descriptor.
+Between calls only addresses change: they are written into the descriptor's kernels.
 """
 
 from __future__ import annotations
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 from ttl.artifact import CompiledOperation
@@ -15,27 +16,33 @@ from ttl.diagnostics import codes, usage_error
 from ttl.loading.forks import ForkLock
 from ttl.target.data_formats import TILE_SIZE
 
-from .descriptors import bind_to_tensors, mesh_program, pipe_scratch, program_descriptor
+from .descriptors import (
+    DeviceTensor,
+    bind_to_tensors,
+    mesh_program,
+    pipe_scratch,
+    program_descriptor,
+)
 from .plan import TTNN_DTYPES, TensorPlace, addresses_of, plan_kernels
 from .readiness import check_version
 
 MOST_KEPT = 1024
-FEWEST_TENSORS = 2  # of ttnn.generic_op
+FEWEST_TENSORS = 2  # ttnn.generic_op's minimum
 
-Words = tuple[tuple[int, ...], ...]  # of the accessor of each tensor
+Words = tuple[tuple[int, ...], ...]  # of each tensor's accessor
 
 
 @dataclass(slots=True)
 class DeviceProgram:
-    """One program of ttnn. Threads take turns: its addresses are those of one call."""
+    """One program of ttnn. Threads take turns, as it holds the addresses of one call."""
 
-    ttnn: Any
+    ttnn: ModuleType
     compiled: CompiledOperation
     descriptor: Any
-    padded: tuple[int, ...]  # the operands whose last tiles are not full
+    padded: tuple[int, ...]  # operands whose last tiles are not full
     lock: ForkLock = field(default_factory=ForkLock)
 
-    def run(self, tensors: Sequence[Any]) -> None:
+    def run(self, tensors: Sequence[DeviceTensor]) -> None:
         device = tensors[0].device()
         # A new one for each launch: its counters start at 0.
         scratch = pipe_scratch(self.ttnn, self.compiled, device)
@@ -52,15 +59,17 @@ class DeviceProgram:
 
 
 class Programs:
-    """The programs of a process: those that ran last."""
+    """The most recently used programs of a process."""
 
     def __init__(self) -> None:
         self.built = 0
         self._kept: OrderedDict[tuple[int, Words], DeviceProgram] = OrderedDict()
         self._lock = ForkLock()
 
-    def of(self, ttnn: Any, compiled: CompiledOperation, tensors: Sequence[Any]) -> DeviceProgram:
-        """A program keeps its artifact, so no other one has the same identity meanwhile."""
+    def of(
+        self, ttnn: ModuleType, compiled: CompiledOperation, tensors: Sequence[object]
+    ) -> DeviceProgram:
+        """Find or build the program, which keeps its artifact alive and its identity unique."""
         words = tuple(
             [tuple(ttnn.TensorAccessorArgs(each).get_compile_time_args()) for each in tensors]
         )
@@ -74,7 +83,7 @@ class Programs:
                 self._kept.popitem(last=False)
         return program
 
-    def _build(self, ttnn: object, compiled: CompiledOperation, words: Words) -> DeviceProgram:
+    def _build(self, ttnn: ModuleType, compiled: CompiledOperation, words: Words) -> DeviceProgram:
         check_version(ttnn, compiled)
         _check_formats(compiled)
         self.built += 1
@@ -94,7 +103,7 @@ def _padded(compiled: CompiledOperation) -> tuple[int, ...]:
 
 
 def _check_formats(compiled: CompiledOperation) -> None:
-    """A value may be rounded to a format that no tensor of ttnn has."""
+    """Refuse buffers of a format that no tensor of ttnn has."""
     for buffer in compiled.buffers:
         if buffer.data_format not in TTNN_DTYPES:
             raise usage_error(

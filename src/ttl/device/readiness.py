@@ -1,7 +1,7 @@
-"""What a run on a device needs of this machine, and what of it is missing.
+"""Find out what a run on a device needs and this machine lacks.
 
-Nothing of ttnn is imported to find out: that takes seconds, and on a machine without a device its
-first question fails.
+This imports nothing of ttnn: that takes seconds, and on a machine without a device ttnn's first
+call fails.
 """
 
 from __future__ import annotations
@@ -10,17 +10,17 @@ import os
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 from ttl.artifact import CompiledOperation
 from ttl.diagnostics import RuleBroken, UsageError, codes
 
 NEEDED_VERSION = "0.81"
-# Versions with which descriptors and kernels were checked: `make ttnn-drift`.
+# Versions that descriptors and kernels were checked with: `make ttnn-drift`.
 KNOWN_VERSIONS = ("0.81.1",)
 INSTALL = f'pip install "ttnn>={NEEDED_VERSION}" with Python 3.12 on x86-64 Linux'
 DEVICES = Path("/dev/tenstorrent")
-SIMULATOR = "TT_METAL_SIMULATOR"  # a library that stands for the chip
+SIMULATOR = "TT_METAL_SIMULATOR"  # a library that simulates the chip
 FIND_DEVICE = (
     "install the kernel driver (tt-kmd) and look with `tt-smi`, or set "
     f"{SIMULATOR} to the library of a simulated chip"
@@ -31,7 +31,7 @@ PROFILER_REFUSAL = b"TT_METAL_DEVICE_PROFILER requires a Tracy-enabled build"
 def missing(
     environment: Mapping[str, str] = os.environ, devices: Path = DEVICES
 ) -> RuleBroken | None:
-    """The first thing without which nothing runs on a device."""
+    """Report the first missing requirement of a run on a device."""
     version = installed_version()
     if version is None:
         return codes.NO_TTNN.broken(
@@ -51,7 +51,7 @@ def missing(
 
 
 def installed_version() -> str | None:
-    from importlib import metadata  # which takes longer to load than all that is here
+    from importlib import metadata  # takes longer to load than this module
 
     try:
         return metadata.version("ttnn")
@@ -64,7 +64,7 @@ def is_new_enough(version: str) -> bool:
 
 
 def _numbers(version: str) -> tuple[int, ...]:
-    """The numbers that a version begins with: (0, 81, 1) of 0.81.1rc2."""
+    """Return the numbers at a version's start: (0, 81, 1) of 0.81.1rc2."""
     found = re.match(r"\d+(\.\d+)*", version)
     return tuple(map(int, found[0].split("."))) if found else ()
 
@@ -78,8 +78,8 @@ def wrong_version(version: str) -> RuleBroken:
     )
 
 
-def check_version(ttnn: Any, compiled: CompiledOperation) -> None:
-    """UsageError if the module of the tensors is an installed ttnn that the kernels do not fit."""
+def check_version(ttnn: ModuleType, compiled: CompiledOperation) -> None:
+    """Raise UsageError if the tensors' module is an installed ttnn that is too old."""
     version = installed_version() if ttnn.__name__ == "ttnn" else None
     if version is not None and not is_new_enough(version):
         note = f"the kernels of `{compiled.name}` use the device API of {compiled.device_api}"
@@ -89,14 +89,14 @@ def check_version(ttnn: Any, compiled: CompiledOperation) -> None:
 def found_devices(
     environment: Mapping[str, str] = os.environ, devices: Path = DEVICES
 ) -> list[str]:
-    """The cards, or the simulated chip that stands for one."""
+    """Return the cards, or the simulated chip."""
     if simulator := environment.get(SIMULATOR):
         return [f"{SIMULATOR}={simulator}"]
     return sorted(str(path) for path in devices.glob("[0-9]*"))
 
 
 def has_profiler() -> bool:
-    """Was the installed ttnn built with the device profiler? The wheel of PyPI was not."""
+    """Was the installed ttnn built with the device profiler? PyPI's wheel was not."""
     from importlib import metadata
 
     try:

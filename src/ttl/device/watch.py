@@ -1,7 +1,7 @@
-"""Looking at a run on a device: its prints, its zones, and whether it ends.
+"""Watch a run on a device: its prints, its zones, and whether it ends.
 
 tt-metal reads its settings from the environment when it is loaded, so `ttl run` sets them before
-the program starts. Prints and the watcher do not go together with the profiler.
+the program starts. Prints and the watcher do not work together with the profiler.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 from ttl.artifact import CompiledOperation
 from ttl.trace import Recorder
@@ -23,14 +23,14 @@ PRINT_FILE = "TT_METAL_DPRINT_FILE"
 PROFILER_FOLDER = "TT_METAL_PROFILER_DIR"
 LOGS_FOLDER = "TT_METAL_LOGS_PATH"
 PROFILER = "TT_METAL_DEVICE_PROFILER"
-WATCHER_SECONDS = 2  # between its looks
+WATCHER_SECONDS = 2  # between its checks
 
 
 def metal_settings(logs: Path, *, profiles: bool, environment: Mapping[str, str]) -> dict[str, str]:
-    """What to set for tt-metal; the user's own settings stay as they are."""
+    """Return the settings for tt-metal; the user's own settings stay."""
     wanted = {LOGS_FOLDER: str(logs)}
     if profiles:
-        # Written when the log is asked for, not only when the device is closed.
+        # Write the log on request, not only when the device is closed.
         dump = {"TT_METAL_PROFILER_MID_RUN_DUMP": "1"}
         wanted |= {PROFILER: "1", PROFILER_FOLDER: str(logs / "profiler"), **dump}
     elif PROFILER not in environment:
@@ -49,14 +49,14 @@ def profiler_log(environment: Mapping[str, str]) -> Path:
 
 
 class NotEnded(RuntimeError):
-    """The limit is over; the words are those of tt-metal for its own."""
+    """Raised after the limit; the words are those of tt-metal's own timeout."""
 
     def __init__(self) -> None:
         super().__init__("device timeout")
 
 
 class Watch:
-    """The logs of a process and the limit of a launch."""
+    """The logs of a process and the time limit of a launch."""
 
     def __init__(self, environment: Mapping[str, str], limit_seconds: float):
         self.limit_seconds = limit_seconds
@@ -70,7 +70,7 @@ class Watch:
         self._watcher = folder / "generated/watcher/watcher.log"
 
     def limited(self, work: Callable[[], None]) -> None:
-        """Do what may never end. NotEnded after the limit; whoever works is left behind."""
+        """Run work that may never end; raise NotEnded after the limit and abandon its thread."""
         failed: list[BaseException] = []
         ended = threading.Event()
 
@@ -91,10 +91,10 @@ class Watch:
     def watcher_lines(self) -> list[str]:
         try:
             return self._watcher.read_text(errors="replace").splitlines()
-        except OSError:  # it is not switched on
+        except OSError:  # it is off
             return []
 
-    def show_prints(self, compiled: CompiledOperation, device: Any) -> None:
+    def show_prints(self, compiled: CompiledOperation, device: object) -> None:
         if self.prints is None or not prints(compiled):
             return
         self._printed_last = compiled, is_mesh(device)
@@ -102,16 +102,16 @@ class Watch:
             print(line)
 
     def show_rest(self) -> None:
-        """Lines that came after the last launch that prints are its own: nothing else does."""
+        """Show lines printed after the last launch with prints, which must be from it."""
         if self.prints is not None and self._printed_last is not None:
             compiled, on_mesh = self._printed_last
             for line in printed_lines(compiled, self.prints.lines(), on_mesh):
                 print(line)
 
     def record(
-        self, ttnn: Any, compiled: CompiledOperation, device: Any, recorder: Recorder
+        self, ttnn: ModuleType, compiled: CompiledOperation, device: object, recorder: Recorder
     ) -> bool:
-        """Add the events of the profiler's log; False if there are none that could be."""
+        """Add events of the profiler's log; return False if there are none to add."""
         if not self.profiles:
             return False
         ttnn.ReadDeviceProfiler(device)

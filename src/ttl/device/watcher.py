@@ -1,4 +1,4 @@
-"""The watcher's log: which processor of which core passed which waypoint last."""
+"""Read the watcher's log: the last waypoint of each processor of each core."""
 
 from __future__ import annotations
 
@@ -12,27 +12,27 @@ from .processors import PROCESSORS, Processor, is_core_of, kernel_on
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
-    """What a processor that stands at a waypoint waits for, and the calls that have it."""
+class WaypointWait:
+    """The condition that a processor at a waypoint waits for, and the calls with that waypoint."""
 
     text: str
     calls: tuple[str, ...]
 
 
 WAITS = {
-    "CWFW": Wait("for a block in a dataflow buffer", ("cb_wait_front",)),
-    "CRBW": Wait("for space in a dataflow buffer", ("cb_reserve_back",)),
-    "NSW": Wait("for the value of a semaphore", ("noc_semaphore_wait(",)),
-    "NSMW": Wait("for a semaphore to reach a value", ("noc_semaphore_wait_min",)),
-    "NRBW": Wait("for data it reads", ("noc_async_read_barrier",)),
-    "NWBW": Wait("for writes to be acknowledged", ("noc_async_write_barrier",)),
-    "NWFW": Wait("for writes to leave", ("noc_async_writes_flushed",)),
-    "NABW": Wait("for atomic increments to be acknowledged", ("noc_async_atomic_barrier",)),
-    "NFBW": Wait("for all its transfers", ("noc_async_full_barrier",)),
-    "MWDW": Wait("for registers that the packer has not emptied", ("tile_regs_acquire",)),
-    "DPW": Wait("for the print server to take what it prints", ("DPRINT",)),
+    "CWFW": WaypointWait("for a block in a dataflow buffer", ("cb_wait_front",)),
+    "CRBW": WaypointWait("for space in a dataflow buffer", ("cb_reserve_back",)),
+    "NSW": WaypointWait("for the value of a semaphore", ("noc_semaphore_wait(",)),
+    "NSMW": WaypointWait("for a semaphore to reach a value", ("noc_semaphore_wait_min",)),
+    "NRBW": WaypointWait("for data it reads", ("noc_async_read_barrier",)),
+    "NWBW": WaypointWait("for writes to be acknowledged", ("noc_async_write_barrier",)),
+    "NWFW": WaypointWait("for writes to leave", ("noc_async_writes_flushed",)),
+    "NABW": WaypointWait("for atomic increments to be acknowledged", ("noc_async_atomic_barrier",)),
+    "NFBW": WaypointWait("for all its transfers", ("noc_async_full_barrier",)),
+    "MWDW": WaypointWait("for registers that the packer has not emptied", ("tile_regs_acquire",)),
+    "DPW": WaypointWait("for the print server to take what it prints", ("DPRINT",)),
 }
-# What firmware shows of a processor that runs no kernel.
+# Waypoints that firmware shows for a processor without a kernel.
 IDLE = ("", "W", "D", "GW", "GD", "I", "X", "INIT", "NTW", "NTD", "RW", "RD")
 
 _CORE = re.compile(
@@ -46,7 +46,7 @@ _UNREAD = re.compile(r"cb\[(\d+)\]\(rcv (\d+)!=ack (\d+)\)")
 
 @dataclass(slots=True)
 class Standing:
-    """Processors of one kernel on a device that stand at the same waypoint."""
+    """Processors of one kernel on a device that are at the same waypoint."""
 
     device: int
     kernel: Kernel
@@ -55,12 +55,12 @@ class Standing:
     nodes: list[Coordinate] = field(default_factory=list)
 
     @property
-    def wait(self) -> Wait | None:
+    def wait(self) -> WaypointWait | None:
         return WAITS.get(self.waypoint)
 
 
 def standing(compiled: CompiledOperation, lines: Iterable[str]) -> list[Standing]:
-    """Where the kernels of an operation stood when the watcher looked last."""
+    """Return where the operation's kernels were at the watcher's last check."""
     found: dict[tuple[int, str, str, str], Standing] = {}
     for line in _last_dump(lines):
         core = _CORE.match(line)
@@ -78,7 +78,7 @@ def standing(compiled: CompiledOperation, lines: Iterable[str]) -> list[Standing
 
 
 def unread_buffers(compiled: CompiledOperation, lines: Iterable[str]) -> list[str]:
-    """Buffers that hold pages; the watcher looks at them with TT_METAL_WATCHER_DUMP_ALL=1 only."""
+    """Return buffers that hold pages; the watcher logs these with TT_METAL_WATCHER_DUMP_ALL=1."""
     names = {buffer.index: buffer.name for buffer in compiled.buffers}
     found: dict[str, int] = {}
     for line in _last_dump(lines):
@@ -90,7 +90,7 @@ def unread_buffers(compiled: CompiledOperation, lines: Iterable[str]) -> list[st
 
 
 def _last_dump(lines: Iterable[str]) -> list[str]:
-    """The last one that is complete, if any is: the watcher may be writing."""
+    """Return the last complete dump, if there is one: the watcher may be writing."""
     dump: list[str] = []
     complete: list[str] = []
     for line in lines:

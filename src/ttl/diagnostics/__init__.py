@@ -1,4 +1,4 @@
-"""Errors as data: codes, spans, labels, and how they are shown."""
+"""Errors as data: codes, spans and labels; and their rendering."""
 
 from . import catalogue as codes
 from .diagnostic import OBSERVER, Blame, Code, Diagnostic, Effect, Label, RuleBroken, Severity

@@ -1,4 +1,4 @@
-"""Words about tiles that several touch, or nobody writes: what a run and a check report."""
+"""Messages about tiles that several kernels access or none writes, for runs and checks."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Access(NamedTuple):
     kernel: str
     node: tuple[int, ...]
     is_write: bool
-    is_one_of_several: bool = False  # places of the node; which one is not known
+    is_one_of_several: bool = False  # it is not known which source position of the node it is
 
     @property
     def label(self) -> str:
@@ -33,7 +33,7 @@ def race(
     what: str = "tile",
     secondary: tuple[Label, ...] = (),
 ) -> RuleBroken:
-    """Two accesses that nothing orders; the place of the message is that of `one`."""
+    """Describe two unordered accesses; the caller places the message at `one`."""
     first, second = (other, one) if other.is_write else (one, other)
     where = "there" if first.node == second.node else f"on node {second.node}"
     return codes.RACE.broken(
@@ -47,7 +47,7 @@ def race(
     )
 
 
-# Why it is not known to be a race that two nodes write a tile.
+# Notes: why two writes of a tile may be no race.
 PERHAPS_ORDERED = "what pipes and semaphores order is followed by ttl run --strict only"
 BYTES_UNKNOWN = "if the nodes write different bytes it is a race; the simulator compares them"
 SAME_BYTES = "the nodes wrote the same bytes, so the result does not depend on their order"
@@ -62,8 +62,9 @@ def written_twice(
     secondary: tuple[Label, ...] = (),
     why: str = PERHAPS_ORDERED,
 ) -> RuleBroken:
-    """A node touches what another writes, and it is not known to be a race; the place is that of
-    `one`.
+    """Describe an access to a tile that another node writes, if it may be no race.
+
+    The caller places the message at `one`.
     """
     return codes.RACE.mild.broken(
         f"{what} {unit} of `{name or 'a tensor'}` is written on node {other.node} and "
@@ -83,7 +84,7 @@ def order_not_proven(
     name: str,
     secondary: tuple[Label, ...] = (),
 ) -> RuleBroken:
-    """Two accesses that pipes and semaphores may order; the place is that of `one`."""
+    """Describe two accesses that pipes and semaphores may order; place the message at `one`."""
     return codes.NOT_PROVEN.broken(
         f"it is not proven that the nodes touch tile {unit} of `{name}` in order: it is "
         f"{_done(other)} on node {other.node} and {_done(one)} on node {one.node}",
@@ -119,7 +120,7 @@ def not_covered(
     nodes: tuple[int, int],
     what: str = "tiles",
 ) -> RuleBroken:
-    """`left` of all units were not written, the first of them `first`; `nodes` of all wrote."""
+    """Describe unwritten tiles: `left` is (unwritten, all), `nodes` is (writing, all)."""
     were = "was" if left[0] == 1 else "were"
     return codes.OUTPUT_NOT_COVERED.broken(
         f"{left[0]} of {left[1]} {what} of `{name}` {were} never written",
@@ -141,7 +142,7 @@ def _not_covered_help(nodes: int, units: int, what: str) -> str:
 
 
 def waits_for_some(name: str, wanted: int, total: int) -> str:
-    """Help where a wait is over before the increments that order an access have all come."""
+    """Return the help for a wait that ends before all increments that order an access."""
     return (
         f"`{name}.wait_ge({wanted})` is over after any {wanted} of its {total} increments: write "
         f"`{name}.wait_ge({total})` to wait for all of them"
@@ -180,8 +181,9 @@ def semaphore_race(
     other: SemaphoreUse,
     secondary: tuple[Label, ...] = (),
 ) -> RuleBroken:
-    """`one` sets or waits for a value that `other` changes, in no order; the place is that of
-    `one`.
+    """Describe `one` setting or awaiting a value while `other` changes it, in no order.
+
+    The caller places the message at `one`.
     """
     is_set = one.call == "set"
     lost = "whichever comes first is lost" if is_set else "the value may be passed over"

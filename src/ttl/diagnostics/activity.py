@@ -1,4 +1,4 @@
-"""What pyttlang is busy with: said by whoever works, shown by a command that has a terminal."""
+"""Progress: working code reports its activity, and a command with a terminal shows it."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-Counted = Callable[[], tuple[int, int]]  # how much is done, and of how much
+Counted = Callable[[], tuple[int, int]]  # returns (done, all)
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # threads take theirs out of one list
+@dataclass(frozen=True, slots=True, eq=False)  # threads remove theirs from one list, by identity
 class Activity:
     text: str
     counted: Counted | None = None
@@ -17,7 +17,7 @@ class Activity:
 
 
 class Busy:
-    """While an activity is under way. Written out, because every launch is one."""
+    """Context manager of an activity; a class, because it is faster and every launch needs one."""
 
     __slots__ = ("_activity", "_under_way")
 
@@ -32,17 +32,17 @@ class Busy:
 
 
 class Activities:
-    """Those of this process, the innermost last; another thread looks at them now and then."""
+    """The activities of this process, the innermost last; another thread reads them."""
 
     def __init__(self) -> None:
         self._under_way: list[Activity] = []
 
     def busy(self, text: str, counted: Counted | None = None) -> Busy:
-        """Inside it, that is under way."""
+        """Return a context manager for an activity."""
         return Busy(self._under_way, Activity(text, counted))
 
     def longest(self, seconds: float) -> Activity | None:
-        """The innermost that has lasted so long."""
+        """Return the innermost activity that has lasted this many seconds."""
         limit = time.monotonic() - seconds
         return next((each for each in reversed(self._under_way) if each.since <= limit), None)
 

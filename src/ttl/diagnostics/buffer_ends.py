@@ -1,4 +1,4 @@
-"""What can be wrong with the two ends of a dataflow buffer, the same for every engine."""
+"""Messages about the two ends of a dataflow buffer, for every engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CALLS = {"push": "reserve", "pop": "wait"}  # the release, and the call that acq
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """The kernel at one end on a node: what it calls, how often, and where it acquires first."""
+    """A node's kernel at one end: its release call, how often, and where it acquires first."""
 
     release_call: Literal["push", "pop"]
     kernel: str | None = None
@@ -45,7 +45,7 @@ def leftover(
     node_count: int,
     pages: int = 0,
 ) -> Diagnostic:
-    """Blocks were pushed and never popped, or so many `pages`, if they are no whole blocks."""
+    """Describe blocks that were pushed and never popped, or `pages` if they are no whole blocks."""
     noun, left = "page" if pages else "block", pages or producer.released - consumer.released
     amount = f"1 {noun} is" if left == 1 else f"{left} {noun}s are"
     broken = codes.BUFFER_LEFTOVER.broken(
@@ -63,7 +63,7 @@ def leftover(
 
 
 def second_kernel(action: str, buffer: str, first: str, where: Span | None) -> RuleBroken:
-    """Two kernels are at one end of a buffer; `first` came first."""
+    """Describe a second kernel at one end of a buffer; `first` came first."""
     label = None if where is None else Label(where, f"`{first}` calls {action}() here")
     other_call = "wait" if action == "reserve" else "reserve"
     return codes.BUFFER_ENDS.broken(
@@ -75,7 +75,7 @@ def second_kernel(action: str, buffer: str, first: str, where: Span | None) -> R
 
 
 def not_backed(buffer: str) -> RuleBroken:
-    """publish() of a dataflow buffer that has memory of its own."""
+    """Describe publish() of a dataflow buffer that has its own memory."""
     return codes.PUBLISHED.broken(
         f"`{buffer}` lies in no tensor: publish() has nothing to make readable",
         "make the buffer by ttl.make_tensor_backed_dfb(tensor, shape), "

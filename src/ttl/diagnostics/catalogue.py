@@ -1,5 +1,5 @@
-"""Every code there is. `ttl explain CODE` prints these texts. What a mistake does on the chip, its
-Effect, decides its severity: docs/reference/severity.md.
+"""All codes. `ttl explain CODE` prints these texts. The Effect of a mistake on the chip decides its
+severity: docs/reference/severity.md.
 
 1xxx use of the language   2xxx types and shapes   3xxx blocks and transfers   4xxx limits
 5xxx running kernels       6xxx machine and tools  7xxx compiling              8xxx IR tools
@@ -484,7 +484,7 @@ PASS_FAILED = _code(
     produce, and the attributes that the frontend puts on modules and functions.""",
 )
 
-# Refusals of the compiler that say nothing about a run on the simulator.
+# Errors of the compiler that do not concern a run on the simulator.
 NOT_COMPILED = frozenset((
     MULTI_DEVICE_GRID, NOT_COMPILED_YET, NOT_IN_KERNELS, NO_SOURCE, PASS_FAILED, SEND_BEFORE_POST,
     use_of_language.CAPTURED_WRITTEN,

@@ -1,4 +1,4 @@
-"""Where the codes of the catalogue are entered."""
+"""The table that holds the codes of the catalogue."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from .diagnostic import Blame, Code, Effect
 
 CATALOGUE: dict[str, Code] = {}
 
-# Codes of earlier versions with their names, and what is reported instead. No other code gets their
-# numbers. TTL7006 warned that an operation does not compile: the reason has a code of its own, and
-# is an error but for TTL1016. TTL3009 refused pipes under conditions that only the run knows.
+# Codes of earlier versions, by number and name, with their replacements. No other code gets their
+# numbers. TTL7006 warned that an operation does not compile; the reasons have their own codes, all
+# errors except TTL1016. TTL3009 refused pipes under conditions that only the run knows.
 RETIRED: dict[tuple[str, str], tuple[str, ...]] = {
     ("TTL1017", "captured-written-simulated"): ("TTL1016",),
     ("TTL3009", "pipe-guard"): ("TTL5006",),
@@ -19,7 +19,7 @@ RETIRED: dict[tuple[str, str], tuple[str, ...]] = {
 
 
 def codes_of(name: str) -> list[Code]:
-    """Those that a number, with or without TTL, or a slug stands for; empty if there is none."""
+    """Return the codes for a number, with or without TTL, or for a slug."""
     names = (name.upper(), f"TTL{name}", name.lower())
     now = next((now for known, now in RETIRED.items() if {*known} & {*names}), ())
     return [each for each in CATALOGUE.values() if {each.code, each.slug} & {*names, *now}]

@@ -1,13 +1,13 @@
-"""The report of a deadlock, the same for every engine.
+"""The report of a deadlock, for every engine.
 
 rule ROOT     follow "waits for the kernel that could end the wait" from each waiting kernel of the
               first node: at a buffer the kernel at its other end, at a pipe or a semaphore a kernel
-              of the node that has to act; where it ends (nobody there, or a kernel that has ended)
-              is a cause, where it returns is a cycle
-rule PRIMARY  of several causes a wait to which nobody pushes comes first, then a reserve that
+              of the node that has to act; a chain that ends (nobody there, or a kernel that has
+              ended) gives a cause, a chain that returns gives a cycle
+rule PRIMARY  among several causes, a wait to which nobody pushes comes first, then a reserve that
               nobody pops; in a cycle, the first waiting kernel
 rule SWAPPED  one buffer that nobody pushes to and one that nobody pops: the names were mixed up
-rule GUESS    anybody could change a semaphore: it is followed only if one kernel alone still could
+rule GUESS    any kernel could change a semaphore: follow it only if just one kernel still could
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ def _not_reordered(place: Span) -> str | None:
     return None
 
 
-# Writes the kernel around a wait for a send in an order that works, if it can: who launches an
-# operation can read its text.
+# Rewrites the kernel around a wait for a send in an order that works, or returns None. The launcher
+# of an operation sets it, because it can read the kernel's text.
 REORDERED: ContextVar[Callable[[Span], str | None]] = ContextVar(
     "REORDERED", default=_not_reordered
 )
 
-LONGEST_CHAIN = 4  # kernels of other nodes that are told one by one
+LONGEST_CHAIN = 4  # kernels of other nodes that a note lists
 
 
 class _Cause(Enum):
@@ -50,8 +50,8 @@ class _Cause(Enum):
 @dataclass(frozen=True, slots=True)
 class _Root:
     cause: _Cause
-    chain: tuple[AnyWaiting, ...]  # of a cycle: its members; else from the first to the cause
-    other_end: str | None = None  # the kernel that has ended, or whose kernels have
+    chain: tuple[AnyWaiting, ...]  # a cycle's members, or from the first kernel to the cause
+    other_end: str | None = None  # the kernel that has ended, or the node whose kernels have
 
     @property
     def entry(self) -> AnyWaiting:
@@ -60,14 +60,14 @@ class _Root:
 
 @dataclass(frozen=True, slots=True)
 class _Graph:
-    """Who waits, and who is at the ends of the buffers."""
+    """The waiting kernels, and the kernels at the ends of the buffers."""
 
     waiting: Mapping[Kernel, AnyWaiting]
     producers: Mapping[str, str | None]
     consumers: Mapping[str, str | None]
 
     def following(self, entry: AnyWaiting) -> AnyWaiting | tuple[_Cause, str | None]:
-        """The kernel that `entry` waits for, or the cause if there is none."""
+        """Return the kernel that `entry` waits for, or the cause if there is none."""
         return self._at_buffer(entry) if isinstance(entry, Waiting) else self._at_partners(entry)
 
     def _at_buffer(self, entry: Waiting) -> AnyWaiting | tuple[_Cause, str | None]:
@@ -91,7 +91,7 @@ class _Graph:
 
 
 class _Sizes(NamedTuple):
-    """The block counts with which nothing would wait."""
+    """The block counts that end the deadlock."""
 
     alone: Mapping[str, int | None]
     together: Mapping[str, int]
@@ -106,13 +106,12 @@ def deadlock_diagnostic(
     enough: Mapping[str, int | None] | None = None,
     together: Mapping[str, int] | None = None,
 ) -> Diagnostic:
-    """One diagnostic for all that wait, the first node first.
+    """Make one diagnostic for all waiting kernels, the first node first.
 
-    `producers` and `consumers` name who pushes to and pops a buffer: None means no kernel
+    `producers` and `consumers` name the kernels that push to and pop a buffer: None means no kernel
     does, a missing key that it is not known. `enough` is the smallest block_count of a full buffer
-    that would do, None if none would; an engine that does not know it leaves it out, and no size is
-    named then. `together` are
-    those of several buffers that would do if none alone does.
+    that ends the deadlock, None if no count does; an engine that does not know it leaves the buffer
+    out. `together` has the counts of several buffers that end it only together.
     """
     assert waiting
     on_nodes = {(entry.kernel, entry.node): entry for entry in reversed(waiting)}
@@ -137,7 +136,7 @@ def deadlock_diagnostic(
 
 
 def _find_roots(waiting: Sequence[AnyWaiting], graph: _Graph) -> list[_Root]:
-    """The distinct causes on the first node, the most telling first."""
+    """Return the distinct causes on the first node, the most telling first."""
     roots: dict[frozenset[AnyWaiting], _Root] = {}
     for entry in waiting:
         key = (entry.kernel, entry.node)
@@ -178,7 +177,7 @@ def _message(root: _Root, waiting: Sequence[AnyWaiting]) -> str:
         what = f"`{entry.buffer}`" if isinstance(entry, Waiting) else entry.subject
         return f"deadlock: `{entry.kernel}` on {nodes} waits on {what} for ever"
     if kernels == 1 and len(root.chain) == 1:
-        # Elsewhere the kernel may wait for others.
+        # On other nodes the kernel may wait for others.
         alike = {each.node for each in waiting if _place(each) == _place(entry)}
         return f"deadlock: `{entry.kernel}` on {_count(len(alike), 'node')} waits for itself"
     if kernels == 1:
@@ -210,7 +209,7 @@ def _label(entry: AnyWaiting) -> Label | None:
 
 
 def _secondary(waiting: Sequence[AnyWaiting], primary: AnyWaiting) -> tuple[Label, ...]:
-    """Other kernels once each place, however many nodes; then what they wait on."""
+    """Label other kernels, once per source position; then the declarations they wait on."""
     labels: dict[tuple[Span, str], Label] = {}
     seen = {_place(primary)}
     for entry in waiting:
@@ -224,7 +223,7 @@ def _secondary(waiting: Sequence[AnyWaiting], primary: AnyWaiting) -> tuple[Labe
         labels[started.span, started.text] = started
     for entry in (primary, *waiting):
         span, text = entry.declared
-        # A net has pipes for all nodes, made in one place: one of them is enough.
+        # A net makes the pipes of all nodes in one place: one label is enough.
         is_told = isinstance(entry, WaitingForNodes) and any(span == told for told, _ in labels)
         if span is not None and not is_told:
             labels.setdefault((span, text), Label(span, text))
@@ -253,7 +252,7 @@ def _cause_notes(root: _Root) -> tuple[str, ...]:
 
 
 def _chain_note(root: _Root) -> tuple[str, ...]:
-    """How the other kernels come to wait for the one at the cause."""
+    """Return the note that leads from the first kernel to the one at the cause."""
     if len(root.chain) == 1 or root.cause is _Cause.UNKNOWN:
         return ()
     if _crosses_nodes(root):
@@ -330,7 +329,7 @@ def _helps(
 def _role_help(
     entry: Waiting, waiting: Sequence[AnyWaiting], node_count: int
 ) -> tuple[str, ...]:
-    """For nodes to which no block comes, where it comes to others."""
+    """Return the help for nodes that get no block while other nodes do."""
     nodes = {each.node for each in waiting if _place(each) == _place(entry)}
     if entry.action != "wait" or len(nodes) == node_count:
         return ()
@@ -341,7 +340,7 @@ def _role_help(
 
 
 def _pipe_help(waiting: Sequence[AnyWaiting]) -> tuple[str, ...]:
-    """For a pipe without a partner, which may be why the blocks do not come."""
+    """Return the help for a pipe without a partner, which may keep the blocks away."""
     pipes = (entry for entry in waiting if entry.action in ("send", "receive"))
     return tuple(_ended_help(entry) for entry in pipes)[:1]
 
@@ -356,7 +355,7 @@ def _ended_help(entry: AnyWaiting) -> str:
 
 
 def _order_help(root: _Root) -> tuple[str, ...]:
-    """A cycle through other nodes: something has to be started before it is waited for."""
+    """Return the helps for a cycle through other nodes: start a step before waiting for it."""
     actions = {member.action for member in root.chain}
     if one_order := _one_order_help(root):
         return one_order
@@ -379,13 +378,13 @@ def _order_help(root: _Root) -> tuple[str, ...]:
 
 
 def _is_split(root: _Root) -> bool:
-    """Does one kernel send, and another one receive?"""
+    """Return whether one kernel sends and another one receives."""
     kernels = {each.action: each.kernel for each in root.chain}
     return "receive" in kernels and kernels["receive"] != kernels["send"]
 
 
 def _one_order_help(root: _Root) -> tuple[str, ...]:
-    """A node sends through one net, and its receiver waits at another one."""
+    """Return the helps if a node sends through one net while its receiver waits at another."""
     members = [member for member in root.chain if isinstance(member, WaitingForNodes)]
     send = next((member for member in members if member.action == "send"), None)
     receive = next((member for member in members if member.action == "receive"), None)
@@ -400,7 +399,7 @@ def _one_order_help(root: _Root) -> tuple[str, ...]:
 
 
 def _left_out_help(root: _Root) -> tuple[str, ...]:
-    """For a wait that is not written, and so cannot be moved."""
+    """Return the help for an implicit wait, which the user cannot move."""
     place = next((member.span for member in root.chain if member.action == "receive"), None)
     text = "" if place is None else linecache.getline(place.file, place.line)
     if not text or "wait" in text:
@@ -420,7 +419,7 @@ _OWN_RECEIVER = (
 
 
 def _is_own_receiver(entry: AnyWaiting) -> bool:
-    """Does the source of a pipe wait for nothing but its own post?"""
+    """Return whether the source of a pipe waits only for its own post."""
     if not isinstance(entry, WaitingForNodes):
         return False
     return all({node for _, node in group} == {entry.node} for group in entry.partners)
@@ -438,7 +437,7 @@ def _cycle_help(root: _Root, enough: _Sizes) -> tuple[str, ...]:
     empty = next((member for member in chain if member.action == "wait"), None)
     if full is not None and empty is not None and full.buffer == empty.buffer:
         first = f"push a block of `{full.buffer}` before reserving the next in `{full.kernel}`"
-        if full.filled == full.capacity:  # the other end holds all of them
+        if full.filled == full.capacity:  # the consumer holds all blocks
             held = f"pop a block of `{full.buffer}` before waiting for the next"
             first = f"{held} in `{empty.kernel}`"
         return (first + _larger(full, enough),)
@@ -452,8 +451,10 @@ def _cycle_help(root: _Root, enough: _Sizes) -> tuple[str, ...]:
 
 
 def _larger(full: Waiting, enough: _Sizes) -> str:
-    """One buffer that is full, or all that have to be larger if one alone does not help. Nothing
-    where it is not known whether that helps: a pop may be missing."""
+    """Return the help to enlarge the full buffer, or several if one alone does not help.
+
+    Empty if it is not known whether that helps: a pop may be missing.
+    """
     count = enough.alone.get(full.buffer)
     counts = enough.together if count is None else {full.buffer: count}
     declared = [f"`{name}` with block_count={each}" for name, each in counts.items()]

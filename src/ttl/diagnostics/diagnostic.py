@@ -1,4 +1,4 @@
-"""A diagnostic is data; how it looks is decided in render.py. A broken rule becomes one."""
+"""Diagnostics as data, which render.py shows; and broken rules, which become diagnostics."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Severity(Enum):
 
 
 class Blame(Enum):
-    """Whose move it is."""
+    """Who has to act on a diagnostic."""
 
     USER = "the program is wrong"
     UNDEFINED = "the language leaves this undefined"
@@ -28,7 +28,7 @@ class Blame(Enum):
 
 
 class Effect(Enum):
-    """What a program that gets a code does on the chip; this decides the severity."""
+    """The effect on the chip of a program that gets a code, which decides the severity."""
 
     WRONG_DATA = "the chip would compute wrong data"
     RACE = "the result would depend on who is faster"
@@ -51,7 +51,7 @@ class Effect(Enum):
 
     @property
     def may_be_error(self) -> bool:
-        """Do --strict and -W error make it an error, where it is none?"""
+        """Whether --strict and -W error turn it into an error."""
         return self.severity is Severity.WARNING or self is Effect.ACCEPTED
 
 
@@ -64,7 +64,7 @@ class Code:
     blame: Blame
     effect: Effect
     explanation: str
-    milder: Effect | None = None  # where it does less harm, or it is not known whether it does any
+    milder: Effect | None = None  # if it does less harm there, or may do none
 
     @property
     def severity(self) -> Severity:
@@ -72,17 +72,17 @@ class Code:
 
     @property
     def mild(self) -> Code:
-        """The same code where its effect is the milder one."""
+        """The same code with its milder effect."""
         assert self.milder is not None
         return replace(self, effect=self.milder)
 
     @property
     def is_fault(self) -> bool:
-        """Is something wrong with the program, or with what runs it?"""
+        """Whether something is wrong with the program or its environment."""
         return self.severity is Severity.ERROR and self.effect is not Effect.ASKED
 
     def broken(self, message: str, *helps: str, **parts: Any) -> RuleBroken:
-        """What is wrong, and what to do about it; `parts` are those of RuleBroken."""
+        """Make a RuleBroken of this code; `parts` are its other arguments."""
         return RuleBroken(self, message, helps=helps, **parts)
 
 
@@ -114,12 +114,12 @@ class Diagnostic:
 
 
 class RuleBroken(BaseException):
-    """A rule of the language is broken, by somebody who does not know where in the source.
+    """A broken rule of the language, raised by code that does not know the source position.
 
-    Whoever does know (the frontend at a syntax node, the simulator at a frame) makes it a
-    Diagnostic with `at`. A BaseException: `except Exception` in a kernel does not keep it; what a
-    bare `except` keeps, an engine has heard of through OBSERVER. One that was raised is not
-    changed: whoever knows more raises another one, which the methods `with_...` make.
+    Code that knows it (the frontend at a syntax node, the simulator at a frame) makes a Diagnostic
+    with `at`. It is a BaseException so that `except Exception` in a kernel does not catch it; if a
+    bare `except` does, OBSERVER has still told the engine. Code that knows more about a raised one
+    does not change it, but raises another one, which the methods `with_...` make.
     """
 
     def __init__(
@@ -140,10 +140,10 @@ class RuleBroken(BaseException):
         self.helps = helps
         self.notes = notes
         self.secondary = secondary
-        self.subject = subject  # what the rule is about, for whoever knows its history
+        self.subject = subject  # the object in question, for engines that know its history
         self.place = place  # where it happened, if an engine knows it better than a traceback
         self.facts = facts
-        self.origin: RuleBroken | None = None  # what it was made of
+        self.origin: RuleBroken | None = None  # the one that it was made from
         _tell(self)
 
     def with_labels(self, *labels: Label) -> RuleBroken:
@@ -162,12 +162,12 @@ class RuleBroken(BaseException):
         return self._with(place=place)
 
     def respelled(self, known: str, written: str) -> RuleBroken:
-        """With another name for something, wherever it was named."""
+        """Replace a name in the message and the helps."""
         helps = tuple(text.replace(known, written) for text in self.helps)
         return self._with(message=self.message.replace(known, written), helps=helps)
 
     def _with(self, **changed: object) -> RuleBroken:
-        """Raised where this one was, as far as a traceback tells."""
+        """Copy with changes, keeping the traceback."""
         other = type(self).__new__(type(self), changed.get("message", self.message))
         other.__dict__.update({**self.__dict__, **changed, "origin": self})
         _tell(other)
@@ -186,7 +186,7 @@ class RuleBroken(BaseException):
         )
 
 
-# Who wants to hear of every broken rule, for the calls of this context.
+# Called with every broken rule in this context.
 OBSERVER: ContextVar[Callable[[RuleBroken], None] | None] = ContextVar("ttl_observer", default=None)
 
 

@@ -1,4 +1,4 @@
-"""The rule of integers that are divided."""
+"""The rule for dividing integers."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from .diagnostic import RuleBroken
 
 
 def divided_by_zero(sign: str) -> RuleBroken:
-    """`sign` is // or %."""
+    """Describe an integer division by zero; `sign` is // or %."""
     return codes.NO_MEANING.broken(
         f"an integer {sign} 0 has no value",
         "replace the zeros first: ttl.math.where(b == 0, ttl.math.fill(1), b)",

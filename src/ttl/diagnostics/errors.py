@@ -1,4 +1,4 @@
-"""The exceptions that cross the border to the user's program."""
+"""The exceptions that reach the user's program."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .render import render_all
 if TYPE_CHECKING:
     from pathlib import Path
 
-NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # on the disk, or for the user
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # disk full, or the user's quota used up
 
 
 class TTLError(Exception):
@@ -33,36 +33,36 @@ class TTLError(Exception):
 
     @property
     def code(self) -> str:
-        """That of the first diagnostic, such as TTL5001; `diagnostics` has all of them."""
+        """The code of the first diagnostic, such as TTL5001; `diagnostics` has all of them."""
         return self.diagnostics[0].code.code
 
     def __str__(self) -> str:
         return render_all(self.diagnostics)
 
     def with_note(self, note: str) -> TTLError:
-        """The same error with one note more on each diagnostic."""
+        """Return the error with an additional note on each diagnostic."""
         found = [replace(each, notes=(*each.notes, note)) for each in self.diagnostics]
         return type(self)(*found)
 
     def _render_traceback_(self) -> list[str]:
-        """What notebooks show, which do not ask the exception hook."""
+        """Render for notebooks, which do not call the exception hook."""
         return f"{debug_traceback(self)}{self}".splitlines()
 
 
 class UsageError(TTLError):
-    """The language, the tools or the environment were used wrongly."""
+    """A wrong use of the language, the tools or the environment."""
 
 
 class WrongValue(UsageError, ValueError):
-    """What the public tools refuse with a ValueError: programs may expect that."""
+    """An error that is a ValueError in the public tools, which programs may expect."""
 
 
 class CompileError(TTLError):
-    """The operation cannot be compiled."""
+    """An operation that cannot be compiled."""
 
 
 class KernelFault(TTLError):
-    """A running kernel did something illegal, or no kernel can go on."""
+    """An illegal action of a running kernel, or a deadlock."""
 
 
 class InternalError(TTLError):
@@ -70,23 +70,23 @@ class InternalError(TTLError):
 
 
 def wrong_argument(message: str, *helps: str, **parts: object) -> RuleBroken:
-    """A call of `ttl` has an argument that it does not take; `parts` are those of RuleBroken."""
+    """Describe a wrong argument in a call of `ttl`; `parts` are those of RuleBroken."""
     return codes.WRONG_ARGUMENT.broken(message, *helps, **parts)
 
 
 def usage_error(code: Code, message: str, *helps: str, notes: tuple[str, ...] = ()) -> UsageError:
-    """A mistake that has no place in the program: in a command, a variable, a file."""
+    """Make an error without a source position: about a command, a variable or a file."""
     return UsageError(Diagnostic(code, message, notes=notes, helps=helps))
 
 
 def file_not_usable(file: object, error: OSError) -> UsageError:
-    """A file the user named cannot be read or written."""
+    """Make the error for a user's file that cannot be read or written."""
     message = f"{error.filename or file}: {error.strerror or error}"
     return usage_error(codes.FILE_NOT_USABLE, message, *helps_for(error))
 
 
 def helps_for(error: OSError) -> tuple[str, ...]:
-    """What to do where the system has no room or no descriptors."""
+    """Return the help if the system is out of disk space or file descriptors."""
     if error.errno in NO_ROOM:
         return ("make room there, and run again: what was begun is removed",)
     if error.errno in (errno.EMFILE, errno.ENFILE):
@@ -96,7 +96,7 @@ def helps_for(error: OSError) -> tuple[str, ...]:
 
 @contextmanager
 def reading(named: object) -> Iterator[None]:
-    """Reports what is wrong with a file that is read."""
+    """Turn an OSError of reading a file into a UsageError."""
     try:
         yield
     except OSError as error:
@@ -105,8 +105,9 @@ def reading(named: object) -> Iterator[None]:
 
 @contextmanager
 def writing(named: str | Path, *files: Path) -> Iterator[None]:
-    """Reports what is wrong with a file that is written, or a folder of files. Where there is no
-    room for all of them none is left: half of a file is worse than none.
+    """Turn an OSError of writing files into a UsageError.
+
+    If the disk is full, remove all of `files`: half of a file is worse than none.
     """
     try:
         yield
@@ -118,7 +119,7 @@ def writing(named: str | Path, *files: Path) -> Iterator[None]:
 
 
 def at_the_call(error: TTLError) -> TTLError:
-    """Without pyttlang's frames: the diagnostic names the place. With TTL_DEBUG set, as it is."""
+    """Drop the traceback, unless TTL_DEBUG is set: the diagnostic names the place."""
     return error if os.environ.get("TTL_DEBUG") else error.with_traceback(None)
 
 
@@ -133,14 +134,14 @@ def hide_frames(package: str) -> None:
 
     for name, module in list(sys.modules.items()):
         is_ours = name == package or name.startswith(f"{package}.")
-        if is_ours and module is not None:  # None: somebody forbids it to be imported
+        if is_ours and module is not None:  # None blocks the import of a module
             vars(module).setdefault("__tracebackhide__", is_hidden)
 
 
 def debug_traceback(error: TTLError) -> str:
-    """Where the error or, if it has one, its cause was raised; empty unless TTL_DEBUG is set.
+    """Return the traceback of the error or of its cause; empty unless TTL_DEBUG is set.
 
-    Without the error's own text, which is shown beside this.
+    Excludes the error's own text, which the caller shows.
     """
     if not os.environ.get("TTL_DEBUG"):
         return ""
@@ -155,8 +156,8 @@ def debug_traceback(error: TTLError) -> str:
 def install_exception_hook() -> None:
     """Let an uncaught TTLError end the program with its text instead of a traceback.
 
-    Tracebacks of other exceptions are shown without pyttlang's frames. With TTL_DEBUG set there are
-    tracebacks of both, and all frames are in them.
+    Tracebacks of other exceptions lose pyttlang's frames. With TTL_DEBUG set, both have complete
+    tracebacks.
     """
     if getattr(sys.excepthook, "shows_ttl_errors", False):
         return

@@ -13,9 +13,9 @@ from .span import Span
 
 _PACKAGES = tuple(folder + os.sep for folder in FOLDERS)
 _STANDARD_LIBRARY = os.path.dirname(os.__file__) + os.sep
-_COMMANDS = os.path.dirname(sys.executable or os.devnull) + os.sep  # `ttl` is there
+_COMMANDS = os.path.dirname(sys.executable or os.devnull) + os.sep  # contains `ttl`
 _INSTALLED = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
-# Installed packages that have operations or helpers of kernels: their files are the program's.
+# Installed packages with operations or kernel helpers, whose files count as the user's.
 _LIBRARIES: set[str] = set()
 
 
@@ -25,15 +25,15 @@ def is_pyttlang_file(file: str) -> bool:
 
 @lru_cache(maxsize=1024)
 def _is_compiled_file(file: str) -> bool:
-    """Compiled modules name their source relative to the package's parent in tracebacks."""
+    """Return whether it is the file of a compiled module, which is relative in tracebacks."""
     return file.startswith("ttl/") and os.path.isfile(os.path.join(SOURCES, file))
 
 
 @lru_cache(maxsize=1024)
 def is_user_file(file: str) -> bool:
-    """Not ours, not Python's and not of an installed library such as numpy, nor a command.
+    """Return whether a file is neither pyttlang's, Python's, a command nor of a library like numpy.
 
-    Those of a library of operations are the user's.
+    Files of a library of operations are the user's.
     """
     if file.startswith(tuple(_LIBRARIES)):
         return True
@@ -43,7 +43,7 @@ def is_user_file(file: str) -> bool:
 
 
 def add_library(file: str) -> None:
-    """A file that is installed belongs to a library of operations."""
+    """Count the installed package of a file as a library of operations."""
     for folder in _INSTALLED:
         before, found, inside = file.partition(folder)
         if not found or is_pyttlang_file(file):
@@ -54,7 +54,7 @@ def add_library(file: str) -> None:
 
 
 def user_frame(frame: FrameType | None) -> FrameType | None:
-    """The innermost frame of the user's code at or outside `frame`."""
+    """Return the innermost frame of the user's code at or outside `frame`."""
     while frame is not None and not is_user_file(frame.f_code.co_filename):
         frame = frame.f_back
     return frame
@@ -65,12 +65,12 @@ def frame_span(frame: FrameType | None) -> Span | None:
 
 
 def calling_span() -> Span | None:
-    """Where the user's code called into pyttlang."""
+    """Return the span where the user's code called into pyttlang."""
     return frame_span(user_frame(sys._getframe(1)))
 
 
 def traceback_spans(traceback: TracebackType | None) -> list[Span]:
-    """The user's frames of a traceback, innermost first."""
+    """Return the spans of the user's frames in a traceback, innermost first."""
     spans = []
     while traceback is not None:
         code = traceback.tb_frame.f_code
@@ -81,7 +81,7 @@ def traceback_spans(traceback: TracebackType | None) -> list[Span]:
 
 
 def raised_by_pyttlang(traceback: TracebackType | None) -> bool:
-    """Is the innermost frame one of pyttlang's?"""
+    """Return whether the innermost frame is pyttlang's."""
     from_pyttlang = False
     while traceback is not None:
         from_pyttlang = is_pyttlang_file(traceback.tb_frame.f_code.co_filename)
@@ -90,7 +90,7 @@ def raised_by_pyttlang(traceback: TracebackType | None) -> bool:
 
 
 def user_traceback(traceback: TracebackType | None) -> TracebackType | None:
-    """A traceback without our own frames; as it is if it has no others or TTL_DEBUG is set."""
+    """Remove pyttlang's frames, unless there are no others or TTL_DEBUG is set."""
     if os.environ.get("TTL_DEBUG"):
         return traceback
     frames = []

@@ -1,8 +1,8 @@
-"""Names of the language that came after its version 0.20, with when they came."""
+"""Names that the language got after version 0.20, with the date."""
 
 from __future__ import annotations
 
-NEWEST = "0.20"  # that is known here as a whole
+NEWEST = "0.20"  # the last version implemented as a whole
 JUNE, SUMMER, OPEN = "June 2026", "summer 2026", "not merged by September 2026"
 
 LATER_NAMES = {
@@ -41,7 +41,7 @@ LATER_NAMES = {
 
 
 def later_name(name: str) -> str | None:
-    """Help for a name that a later version has."""
+    """Return the help for a name of a later version, or None."""
     came = LATER_NAMES.get(name)
     if came is None:
         return None

@@ -1,4 +1,4 @@
-"""Sources that receive what they send into the block that they send: a note, for every engine."""
+"""The note on pipe sources that receive into the block that they send, for every engine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from .span import Span
 
 
 def source_left_out(net: str, span: Span | None) -> Diagnostic:
-    """Of a net, in which `span` is where the program makes it."""
+    """Make the note for a net; `span` is where the program makes the net."""
     found = codes.SOURCE_LEFT_OUT.broken(
         f"sources of `{net}` receive what they send into the block that they send",
         "it does so here; other tools need a `dst` without the source: slice(1, n)",

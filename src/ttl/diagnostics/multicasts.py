@@ -1,4 +1,4 @@
-"""The rule of a block that is written by another node."""
+"""The rule for a block that another node writes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Node = tuple[int, ...]
 
 
 def receiver_not_ready(buffer: str, sender: Node, receiver: Node) -> RuleBroken:
-    """Nodes are (x, y), cores (y, x)."""
+    """Describe a multicast into a block not yet reserved; nodes are (x, y), cores (y, x)."""
     return codes.RECEIVER_NOT_READY.broken(
         f"core {receiver[::-1]} has not reserved the block of `{buffer}` that this multicast from "
         f"core {sender[::-1]} writes",

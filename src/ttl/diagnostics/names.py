@@ -1,4 +1,4 @@
-"""Names that do not exist, and the nearest that do."""
+"""Messages about unknown names, with the nearest known ones."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .later_names import later_name
 BUILTINS = ["abs", "enumerate", "float", "int", "len", "max", "min", "print", "range", "sum", "zip"]
 
 
-# What Triton, Pallas, CUDA, numpy and torch call it -> what is written here.
+# Names in Triton, Pallas, CUDA, numpy and torch -> what to write here.
 OTHER_LANGUAGES = {
     "program_id": "write ttl.node(dims=1), or column, row = ttl.node(dims=2)",
     "num_programs": "write ttl.grid_size(dims=1), or columns, rows = ttl.grid_size(dims=2)",
@@ -110,8 +110,9 @@ def unknown_name(
     also: Iterable[str] = (),
     instead: Mapping[str, str] | None = None,
 ) -> UnknownNameError:
-    """What a `__getattr__` raises. Names with an underscore are what Python and tools look for:
-    nobody's mistake, and near to none.
+    """Make the error of a `__getattr__`.
+
+    It has no help for names with an underscore, which Python and tools look up.
     """
     if name.startswith("_"):
         return UnknownNameError(RuleBroken(codes.UNKNOWN_NAME, f"{owner} has no `{name}`").at(None))
@@ -125,8 +126,9 @@ def no_such_name(
     also: Iterable[str] = (),
     instead: Mapping[str, str] | None = None,
 ) -> RuleBroken:
-    """`also` are names that there are and the message does not list, `instead` says what to write
-    for those that have gone. Where it is known what to write, no names are listed.
+    """Describe an unknown name, with what to write or else the known names.
+
+    `also` are existing names that the message does not list; `instead` maps former names to helps.
     """
     names = sorted(names)
     written = (instead or {}).get(name)
@@ -142,7 +144,7 @@ def no_such_name(
 
 
 def undefined_name(name: str, function: FunctionType | None, around: Iterable[str]) -> RuleBroken:
-    """A kernel uses a name that nothing has; `around` are names that it could have meant."""
+    """Describe an undefined name in a kernel; `around` are names it could mean."""
     seen = () if function is None else (*function.__code__.co_freevars, *function.__globals__)
     names = {each for each in (*around, *seen) if not each.startswith("__")}
     near = near_names(name, sorted(names - {name})) or near_names(name, BUILTINS)
@@ -155,6 +157,6 @@ def undefined_name(name: str, function: FunctionType | None, around: Iterable[st
 
 
 def near_names(name: str, names: Iterable[str]) -> list[str]:
-    from difflib import get_close_matches  # costs a few milliseconds, only when needed
+    from difflib import get_close_matches  # takes a few milliseconds to import
 
     return [f"`{found}`" for found in get_close_matches(name, list(names))]

@@ -1,4 +1,4 @@
-"""Diagnostics in colours, where a terminal shows them and NO_COLOR does not ask for none."""
+"""Colored diagnostics, on terminals with colors unless NO_COLOR is set."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ STYLES = (
 
 
 def shows_colours(stream: TextIO) -> bool:
-    """Is it worth loading rich? It looks at the variables again, and more closely."""
+    """Return whether to load rich, which checks the variables again in more detail."""
     return bool(os.environ.get("FORCE_COLOR")) or (
         stream.isatty() and not os.environ.get("NO_COLOR")
     )
 
 
 def show_text(text: str, stream: TextIO) -> None:
-    """Rendered diagnostics, plain unless the stream is a terminal with colours."""
+    """Print rendered diagnostics, plain unless the stream is a terminal with colors."""
     if not shows_colours(stream):
         print(text, file=stream)
         return
@@ -36,5 +36,5 @@ def show_text(text: str, stream: TextIO) -> None:
     painted = Text(text)
     for pattern, style in STYLES:
         painted.highlight_regex(pattern, style)
-    # Long lines are the terminal's to break: a mark stands under what it marks.
+    # The terminal breaks long lines, so marks stay under the marked text.
     Console(file=stream, highlight=False).print(painted, soft_wrap=True)

@@ -13,7 +13,7 @@ from .span import Span
 
 
 def render_text(diagnostic: Diagnostic) -> str:
-    """The message, the marked source lines, then notes and helps."""
+    """Render the message, the marked source lines, then notes and helps."""
     lines = [f"{diagnostic.severity.value}[{diagnostic.code.code}]: {diagnostic.message}"]
     labels = _labels(diagnostic)
     gutter = max((len(str(label.span.line)) for label, _ in labels), default=1)
@@ -21,7 +21,7 @@ def render_text(diagnostic: Diagnostic) -> str:
         lines += _render_file(file, list(group), gutter)
     margin = " " * gutter
     lines += [f"{margin} = {note}" for note in diagnostic.notes]
-    # A program in a help stands under its first line.
+    # Indent a program in a help below its first line.
     helps = [text.replace("\n", f"\n{margin}     ") for text in diagnostic.helps]
     lines += [f"{margin} = help: {text}" for text in helps]
     lines.append(f"{margin} = more: ttl explain {diagnostic.code.code}")
@@ -29,7 +29,7 @@ def render_text(diagnostic: Diagnostic) -> str:
 
 
 def render_json(diagnostic: Diagnostic) -> str:
-    """One JSON object on one line."""
+    """Render one JSON object on one line."""
     import json  # only for editors
 
     return json.dumps(
@@ -63,7 +63,7 @@ def _label_object(label: Label | None) -> dict[str, object] | None:
 
 
 def _labels(diagnostic: Diagnostic) -> list[tuple[Label, str]]:
-    """The primary label first, then the secondary ones of its file, then other files."""
+    """Return the primary label, then the secondary ones of its file, then other files."""
     if diagnostic.primary is None:
         return [(label, "-") for label in diagnostic.secondary]
     first_file = diagnostic.primary.span.file
@@ -95,7 +95,7 @@ def _render_label(label: Label, mark: str, gutter: int) -> Iterator[str]:
 
 
 def label_text(label: Label) -> str:
-    """With the call of an operation that put the span's body there, and so on outwards."""
+    """Return the label's text with the calls that expanded operations around its span."""
     places = [
         f"in `{each.operation}`, expanded at {shown_path(each.file)}:{each.line}"
         for each in label.span.expanded
@@ -104,14 +104,14 @@ def label_text(label: Label) -> str:
 
 
 def _underline(span: Span, source: str) -> tuple[int, int]:
-    """Offset and width of the mark on the first line of the span, tabs expanded."""
+    """Return offset and width of the mark on the span's first line, with tabs expanded."""
     end = span.end_column - 1 if span.end_line == span.line else len(source)
     start = len(source[: span.column - 1].expandtabs(4))
     return start, max(1, len(source[:end].expandtabs(4)) - start)
 
 
 def shown_path(file: str) -> str:
-    """Relative to the working folder where that is shorter to read; a notebook's cell by number."""
+    """Return a path for messages: relative if inside the working folder, or a notebook's cell."""
     if (cell := _cell_number(file)) is not None:
         return f"Cell [{cell}]"
     relative = os.path.relpath(file) if os.path.isabs(file) else file
@@ -119,7 +119,7 @@ def shown_path(file: str) -> str:
 
 
 def _cell_number(file: str) -> str | None:
-    """Notebooks give each cell a temporary file; IPython knows which cell it is of."""
+    """Return the number of a notebook's cell, from IPython, which gives each a temporary file."""
     notebook = sys.modules.get("IPython")
     shell = None if notebook is None else notebook.get_ipython()
     named = getattr(getattr(shell, "compile", None), "format_code_name", None)
@@ -128,6 +128,6 @@ def _cell_number(file: str) -> str | None:
 
 
 def render_all(diagnostics: Iterable[Diagnostic], as_json: bool = False) -> str:
-    """Several diagnostics, as they go to stderr."""
+    """Render several diagnostics for stderr."""
     render, between = (render_json, "\n") if as_json else (render_text, "\n\n")
     return between.join(render(diagnostic) for diagnostic in diagnostics)

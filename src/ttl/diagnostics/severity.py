@@ -1,4 +1,4 @@
-"""What -W makes of warnings: errors, or nothing."""
+"""The option -W, which turns warnings into errors or hides them."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ FORMS = "error, error=CODE or ignore=CODE"
 
 @dataclass(frozen=True, slots=True)
 class WarningOptions:
-    """The choices of -W in their order: `error` or `ignore`, and a code, None for all."""
+    """The choices of -W in order: `error` or `ignore`, and a code or None for all."""
 
     choices: tuple[tuple[str, str | None], ...] = ()
 
     @classmethod
     def read(cls, text: str) -> WarningOptions:
-        """`error,ignore=TTL3006`; a code or its slug. ValueError says what is wrong."""
+        """Parse `error,ignore=TTL3006`, with codes or slugs, or raise ValueError."""
         parts = [part.strip() for part in text.split(",") if part.strip()]
         return cls(tuple([choice for part in parts for choice in _choices(part)]))
 
     def severity_of(self, code: Code, is_strict: bool = False) -> Severity | None:
-        """None: not to be shown. The last choice that names the code counts, else that for all."""
+        """Return the severity, None to hide; the last choice for the code wins over one for all."""
         named = [what for what, name in self.choices if name == code.code]
         if named and code.severity is not Severity.ERROR:
             return Severity.ERROR if named[-1] == ERROR else None

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 
 class Expansion(NamedTuple):
-    """A call of an operation in the body of another, where its body stands in the call's place."""
+    """A call of an operation in another's body, which the callee's body replaces."""
 
     operation: str
     file: str
@@ -19,8 +19,8 @@ class Expansion(NamedTuple):
 class Expansions(tuple[Expansion, ...]):
     """The calls that lead to the body of an expanded operation, innermost first.
 
-    They are among the constants of the code that the body becomes: the same lines are another code
-    in each of its places.
+    They are constants of the body's code, so that the same lines become different code at each
+    call.
     """
 
     __slots__ = ()
@@ -35,19 +35,19 @@ class Span:
     column: int
     end_line: int
     end_column: int
-    expanded: tuple[Expansion, ...] = ()  # where the operation stands whose body it is in
+    expanded: tuple[Expansion, ...] = ()  # the calls that expand the operation around it
 
     def within(self, expanded: tuple[Expansion, ...]) -> Span:
         return replace(self, expanded=expanded) if expanded else self
 
     @classmethod
     def of_instruction(cls, code: CodeType, instruction_offset: int) -> Span:
-        """The source of the instruction a frame stands at (`frame.f_lasti`)."""
+        """Return the source of a frame's current instruction (`frame.f_lasti`)."""
         return _span_of(code, code.co_filename, code.co_linetable, instruction_offset)
 
     @classmethod
     def of_node(cls, file: str, node: Any) -> Span:
-        """The source of a node of the syntax tree."""
+        """Return the source of a node of the syntax tree."""
         return cls(
             file=file,
             line=node.lineno,
@@ -59,7 +59,7 @@ class Span:
 
 @lru_cache(maxsize=1024)
 def _span_of(code: CodeType, file: str, lines: bytes, instruction_offset: int) -> Span:
-    """Codes of different files, and with other places for their instructions, may be equal."""
+    """Return the span; `file` and `lines` are keys because codes that differ in them are equal."""
     positions = list(code.co_positions())[instruction_offset // 2]
     line, end_line, byte_column, byte_end_column = positions
     line = line or code.co_firstlineno
@@ -79,7 +79,7 @@ def expansions_of(code: CodeType) -> tuple[Expansion, ...]:
 
 
 def with_expansions(code: CodeType, expansions: tuple[Expansion, ...]) -> CodeType:
-    """The same code, and the functions in it, in the body of an expanded operation."""
+    """Add expansions to a code and the functions in it."""
     if not expansions:
         return code
     constants = [
@@ -90,7 +90,7 @@ def with_expansions(code: CodeType, expansions: tuple[Expansion, ...]) -> CodeTy
 
 
 def character_column(file: str, line: int, byte_column: int | None) -> int:
-    """Python counts columns in UTF-8 bytes from 0; people count characters from 1."""
+    """Convert a column from UTF-8 bytes counted from 0 to characters counted from 1."""
     from linecache import getline
 
     if byte_column is None:

@@ -1,4 +1,4 @@
-"""Kernels that cannot go on, in the words of a deadlock's report."""
+"""Waiting kernels, with the texts for a deadlock's report."""
 
 from __future__ import annotations
 
@@ -54,8 +54,7 @@ class Waiting:
 class WaitingForNodes:
     """A kernel that waits at a pipe or a semaphore for something that a node has to do.
 
-    `partners` are the kernels that could do it, whether they have ended or not: one of each group
-    has to.
+    `partners` are the kernels that could do it, ended or not: one of each group has to.
     """
 
     kernel: str
@@ -67,7 +66,7 @@ class WaitingForNodes:
     partners: tuple[tuple[Kernel, ...], ...]
     started: Span | None = None
     subject_span: Span | None = None
-    net: str = ""  # of the pipe
+    net: str = ""  # the pipe's
 
     @property
     def sentence(self) -> str:
@@ -98,9 +97,9 @@ def waiting_at_pipe(
     partners: tuple[tuple[Kernel, ...], ...],
     started: Span | None,
 ) -> WaitingForNodes:
-    """Of a transfer that has not been sent, or that some receivers have not posted for.
+    """Describe a wait for a transfer that is not sent, or that receivers have not posted for.
 
-    `partners` has one group for each of the nodes that are waited for.
+    `partners` has one group for each awaited node.
     """
     if for_send_of is not None:
         nodes, act = [for_send_of], "send on"

@@ -24,7 +24,7 @@ def own_dialects() -> list[Dialect]:
 def make_context(more: Iterable[Dialect] = ()) -> Context:
     """Make a context that reads our IR; compiling needs none of it.
 
-    A dialect in `more` takes the place of ours of the same name.
+    A dialect in `more` replaces ours of the same name.
     """
     from xdsl.dialects.affine import Affine
 
@@ -37,7 +37,7 @@ def make_context(more: Iterable[Dialect] = ()) -> Context:
 
 
 def print_module(module: ModuleOp, generic: bool = False) -> str:
-    """IR text; the generic form is the one that MLIR reads without knowing our dialects."""
+    """Return IR text; MLIR reads the generic form without knowing our dialects."""
     out = StringIO()
     Printer(stream=out, print_generic_format=generic).print_op(module)
     return out.getvalue() + "\n"

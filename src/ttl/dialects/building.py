@@ -1,8 +1,8 @@
-"""Operations made and placed without what xDSL checks each time: passes know what they make.
+"""Create and insert operations without xDSL's checks: passes know what they make.
 
-`Operation.create` takes twice as long as this, and inserting through a builder, which asks all
-ancestors of a block whether they are the operation, ten times. The names of the fields are xDSL's
-own, whose version is pinned; tests compare what is made here with what xDSL makes.
+`Operation.create` takes twice as long as this. Inserting through a builder, which checks all
+ancestors of a block, takes ten times as long. The field names are xDSL's own, whose version is
+pinned; tests compare these operations with those that xDSL makes.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 
 from xdsl.dialects.builtin import (
     UNKNOWN_LOC,
@@ -26,7 +26,7 @@ from xdsl.irdl.operations import BeforeVariadicSingleAccessor
 
 Op = TypeVar("Op", bound=Operation)
 _NONE: Mapping[str, object] = {}
-_NO_VALUES: SSAValues[Any] = SSAValues()
+_NO_VALUES: SSAValues[OpResult] = SSAValues()
 
 
 def create(
@@ -37,7 +37,7 @@ def create(
     attributes: Mapping[str, Attribute] = _NONE,
     regions: Sequence[Region] = (),
 ) -> Op:
-    """As `kind.create`, of an operation without successors and defaults."""
+    """Create an operation like `kind.create`; it must have no successors and defaults."""
     op = kind.__new__(kind)
     op.properties = dict(properties)
     op.attributes = dict(attributes)
@@ -64,21 +64,21 @@ def _use(value: SSAValue, op: Operation, index: int) -> Use:
 
 
 class PlainClass(ABCMeta):
-    """A class nobody registers others with: `isinstance` need not ask it, which takes five times
-    as long as asking the interpreter.
+    """A class that other classes are not registered with: `isinstance` skips the registry, which
+    takes five times as long as the plain check.
     """
 
     __instancecheck__ = type.__instancecheck__
     __subclasscheck__ = type.__subclasscheck__
 
-    def __setattr__(cls, name: str, value: Any) -> None:
-        """xDSL gives a class what reads operands, results and regions by their names."""
+    def __setattr__(cls, name: str, value: object) -> None:
+        """Replace xDSL's accessors for operands, results and regions by faster ones."""
         if type(value) is BeforeVariadicSingleAccessor and value.construct in _AT_PLACE:
             value = _AT_PLACE[value.construct](value.idx)
         super().__setattr__(name, value)
 
 
-_item = tuple.__getitem__  # those of xDSL ask first whether they are given a slice
+_item = tuple.__getitem__  # xDSL's accessors first check for a slice
 _AT_PLACE: Mapping[VarIRConstruct, Callable[[int], property]] = {
     VarIRConstruct.OPERAND: lambda i: property(lambda op: _item(op._operands, i)),
     VarIRConstruct.RESULT: lambda i: property(lambda op: _item(op.results, i)),
@@ -87,7 +87,7 @@ _AT_PLACE: Mapping[VarIRConstruct, Callable[[int], property]] = {
 
 
 class DefinedOperation(IRDLOperation):
-    """An operation of ours: a class with a name is one; without, it has what several share."""
+    """An operation of ours: a class with a name; classes without a name hold shared members."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
@@ -96,7 +96,7 @@ class DefinedOperation(IRDLOperation):
 
 
 class QuickOperation(DefinedOperation, metaclass=PlainClass):
-    """One that is made often: none has successors, or properties and attributes with defaults."""
+    """An operation that is made often; it has no successors and no defaults."""
 
     @classmethod
     def create(
@@ -119,7 +119,7 @@ class QuickOperation(DefinedOperation, metaclass=PlainClass):
 
 
 def place(op: Operation, block: Block, before: Operation | None) -> None:
-    """Into a block that it does not contain, at the end or before another operation."""
+    """Insert into a block that does not contain the operation, at the end or before another."""
     previous = block._last_op if before is None else before._prev_op
     op.parent, op._prev_op, op._next_op = block, previous, before
     if previous is None:
@@ -133,7 +133,7 @@ def place(op: Operation, block: Block, before: Operation | None) -> None:
 
 
 def walk(op: Operation) -> list[Operation]:
-    """The operation and all inside it, each before those inside it, as they are now."""
+    """List the operation and all operations inside it, outer ones first, as they are now."""
     found = [op]
     _add_inside(op, found)
     return found
@@ -153,7 +153,7 @@ def _add_inside(op: Operation, found: list[Operation]) -> None:
 
 
 def around(op: Operation) -> Iterator[Operation]:
-    """The operations that an operation is in, innermost first."""
+    """Iterate over the operations that an operation is in, innermost first."""
     parent = op.parent_op()
     while parent is not None:
         yield parent
@@ -162,5 +162,5 @@ def around(op: Operation) -> Iterator[Operation]:
 
 @lru_cache(maxsize=4096)
 def integer(number: int, type: IntegerType | IndexType = i64) -> IntegerAttr:
-    """As the attribute itself; there are few, and making one takes longer than finding it."""
+    """Return an integer attribute, cached: there are few, and making one takes longer."""
     return IntegerAttr(number, type)

@@ -1,4 +1,4 @@
-"""Paths through a kernel: what is decided where, so that branches on one condition agree."""
+"""Decisions on paths through a kernel, so that branches on equal conditions agree."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from xdsl.dialects.builtin import IntegerAttr, i1
 
 from . import ttl
 
-Facts = dict[Hashable, bool]  # conditions by their key, as they were decided on a path
+Facts = dict[Hashable, bool]  # decisions on a path, by the condition's key
 
-_EQUAL, _NOT_EQUAL, _LESS, _NOT_GREATER, _GREATER, _NOT_LESS = range(6)  # as MLIR numbers them
+_EQUAL, _NOT_EQUAL, _LESS, _NOT_GREATER, _GREATER, _NOT_LESS = range(6)  # numbered as in MLIR
 _MIRRORED = {
     _EQUAL: _EQUAL, _NOT_EQUAL: _NOT_EQUAL, _LESS: _GREATER, _GREATER: _LESS,
     _NOT_GREATER: _NOT_LESS, _NOT_LESS: _NOT_GREATER,
@@ -21,16 +21,16 @@ _MIRRORED = {
 
 
 def _made_by(value: Any) -> Any:
-    """The class of the operation that a value comes from.
+    """Return the class of the operation that a value comes from.
 
-    Values are those of the IR, or of the frontend's form before it, whose operations know what they
-    become.
+    Values are SSA values, or values of the frontend's form, whose operations know their later
+    class.
     """
     return getattr(value.owner, "becomes", None) or type(value.owner)
 
 
 def condition_key(value: Any) -> tuple[Hashable, bool]:
-    """What a condition asks, the same for equal conditions, and whether it asks the opposite."""
+    """Return a key, the same for equal conditions, and whether the condition is its opposite."""
     op, kind = value.owner, _made_by(value)
     if kind is arith.XOrIOp and _is_constant(op.operands[1], 1):
         key, is_opposite = condition_key(op.operands[0])
@@ -45,7 +45,7 @@ def condition_key(value: Any) -> tuple[Hashable, bool]:
 
 
 def _comparison(predicate: int, one: Hashable, other: Hashable) -> tuple[Hashable, bool]:
-    """All of `<`, `<=`, `>` and `>=` are a `<` or its opposite, where a number stands second."""
+    """Turn all of `<`, `<=`, `>` and `>=` with a number second into a `<` or its opposite."""
     if predicate in _MIRRORED and isinstance(one, int):
         predicate, one, other = _MIRRORED[predicate], other, one
     if predicate in (_NOT_EQUAL, _NOT_LESS):
@@ -59,7 +59,7 @@ def _comparison(predicate: int, one: Hashable, other: Hashable) -> tuple[Hashabl
 
 
 def number_key(value: Any) -> Hashable:
-    """The same for numbers that are calculated in the same way."""
+    """Return a key that is equal for numbers computed in the same way."""
     op, kind = value.owner, _made_by(value)
     if kind is arith.ConstantOp and isinstance(op.properties["value"], IntegerAttr):
         number: int = op.properties["value"].value.data
@@ -89,14 +89,14 @@ def _is_constant(value: Any, truth: int) -> bool:
 
 
 def equal_to(facts: Facts, value: Any, number: int) -> bool | None:
-    """Is an integer this number? None if the path does not know."""
+    """Is an integer this number? None if the path does not decide it."""
     operands = (number_key(value), number)
     known = facts.get(("compare", _EQUAL, operands))
     return _followed(facts, _EQUAL, operands) if known is None else known
 
 
 def decided(facts: Facts, condition: object) -> bool | None:
-    """Which branch the path takes; None if both are possible."""
+    """Return which branch the path takes; None if both are possible."""
     key, is_opposite = condition_key(condition)
     known = facts.get(key)
     if known is None and isinstance(key, tuple) and key[0] == "compare":
@@ -109,7 +109,7 @@ def decided(facts: Facts, condition: object) -> bool | None:
 
 
 def _followed(facts: Facts, predicate: int, operands: tuple[Hashable, Hashable]) -> bool | None:
-    """From what is known of a number: where it lies."""
+    """Derive a comparison from the known bounds of a number."""
     value, number = operands
     if not isinstance(number, int) or predicate not in (_EQUAL, _LESS):
         return None
@@ -128,7 +128,7 @@ def _followed(facts: Facts, predicate: int, operands: tuple[Hashable, Hashable])
 
 
 def _parts(condition: Any) -> tuple[bool, tuple[Any, ...]] | None:
-    """Of an `and` or an `or`: the outcome of one side that decides it, and the sides."""
+    """Return the sides of an `and` or an `or`, and the outcome of one side that decides it."""
     op, kind = condition.owner, _made_by(condition)
     if kind in (arith.AndIOp, arith.OrIOp):
         return kind is arith.OrIOp, tuple(op.operands)
@@ -143,7 +143,7 @@ def with_fact(facts: Facts, condition: object, is_taken: bool) -> Facts:
     key, is_opposite = condition_key(condition)
     found = {**facts, key: is_taken is not is_opposite}
     parts = _parts(condition)
-    if parts is not None and is_taken is not parts[0]:  # so are both sides
+    if parts is not None and is_taken is not parts[0]:  # both sides have this outcome
         for side in parts[1]:
             found = with_fact(found, side, is_taken)
     return found

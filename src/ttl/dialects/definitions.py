@@ -1,4 +1,4 @@
-"""What the definitions of all dialects share."""
+"""Shared helpers of all dialect definitions."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from .building import DefinedOperation, QuickOperation
 def define_operation(
     name: str, base: type[DefinedOperation] = QuickOperation, /, **members: object
 ) -> Any:
-    """An operation of which nothing but the name and these members is its own.
+    """Define an operation that has only a name and these members of its own.
 
-    Members in capitals are constants of the class; the others are what xDSL reads of a class.
+    Members in capitals are constants of the class; xDSL reads the others.
     """
     title = "".join(word.capitalize() for word in name.partition(".")[2].split("_"))
     constants = {member: ClassVar for member in members if member.isupper()}
@@ -29,7 +29,7 @@ def define_operation(
 
 
 class OperationTable(dict[str, Any]):
-    """Operations by name, each defined when it is first needed: most kernels use few."""
+    """Operations by name, each defined on first use: most kernels use few."""
 
     def __init__(self, names: Iterable[str], define: Callable[[str], object]):
         self.names, self.define = tuple(names), define
@@ -45,9 +45,9 @@ class OperationTable(dict[str, Any]):
 def dialect_of(
     name: str, *namespaces: Mapping[str, object], calls: Iterable[type[Operation]] = ()
 ) -> Dialect:
-    """The operations and types called `<name>.*` that modules define, and the `calls`.
+    """Make a dialect from operations and types called `<name>.*` in these modules, and `calls`.
 
-    What several operations inherit from has no name of its own.
+    Base classes of several operations have no name of their own.
     """
     found: dict[type, None] = {
         each: None
@@ -61,7 +61,7 @@ def dialect_of(
 
 
 def shape_of(value: SSAValue) -> Shape:
-    """Of a tensor, or of the memory of one."""
+    """Return the shape of a tensor, or of a tensor's memory."""
     assert isinstance(value.type, ShapedType)
     return tuple(value.type.get_shape())
 
@@ -74,7 +74,7 @@ def element_of(value: SSAValue) -> Attribute:
 
 @contextmanager
 def rules_of_the_language() -> Iterator[None]:
-    """A rule of the language that is broken is IR that does not verify."""
+    """Report broken rules of the language as IR that does not verify."""
     try:
         yield
     except RuleBroken as broken:

@@ -1,6 +1,6 @@
 """emitc: the part of MLIR's dialect that kernels need, under the same names.
 
-xDSL has a part of it too; importing that costs more than defining the little that is used.
+xDSL has part of it too, but importing that costs more than defining the few operations used.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class VerbatimOp(QuickOperation):
     value = prop_def(StringAttr)
 
 
-# Text that stands for a value wherever it is used.
+# Text that replaces a value in every use.
 LiteralOp = define_operation("emitc.literal", value=prop_def(StringAttr), result=result_def())
 
 
@@ -119,7 +119,7 @@ def _operator(name: str) -> Any:
     return define_operation(f"emitc.{name}", UnaryOp if name in UNARY_SIGNS else BinaryOp)
 
 
-# By name: sign, and how tightly it binds.
+# By name: sign and binding strength.
 OPERATOR_SIGNS = {
     "div": ("/", 10),
     "rem": ("%", 10),
@@ -133,7 +133,7 @@ OPERATOR_SIGNS = {
 }
 UNARY_SIGNS = {"unary_minus": "-", "logical_not": "!"}
 AddOp, SubOp, MulOp = (_operator(name) for name in ("add", "sub", "mul"))
-OPERATORS = OperationTable((*OPERATOR_SIGNS, *UNARY_SIGNS), _operator)  # that few kernels need
+OPERATORS = OperationTable((*OPERATOR_SIGNS, *UNARY_SIGNS), _operator)  # few kernels need them
 ALWAYS = {"emitc.add": ("+", 9), "emitc.sub": ("-", 9), "emitc.mul": ("*", 10)}
 SIGNS = ALWAYS | {f"emitc.{name}": sign for name, sign in OPERATOR_SIGNS.items()}
 UNARY_BINDING = 11
@@ -181,7 +181,7 @@ class AssignOp(QuickOperation):
     value = operand_def()
 
 
-# What a variable holds. Our printer writes its name: nothing assigns to it before a use.
+# A variable's value. Our printer writes the variable's name: no assignment precedes a use.
 LoadOp = define_operation("emitc.load", operand=operand_def(LValueType), result=result_def())
 
 
@@ -202,7 +202,7 @@ class IfOp(QuickOperation):
 
 
 class WhileOp(QuickOperation):
-    """Ours: MLIR has loops that test after the body only. The first region yields the test."""
+    """A loop that tests before the body, which MLIR lacks. The first region yields the test."""
 
     name = "emitc.while"
     test = region_def("single_block")
@@ -248,11 +248,11 @@ _KEYWORDS = frozenset(
 
 
 def unique_identifier(name: str, taken: Container[str]) -> str:
-    """A C++ identifier like the Python name, and not one of `taken`."""
+    """Return a C++ identifier like the Python name that is not among `taken`."""
     identifier = name
     if not (name.isascii() and name.isidentifier()):
         identifier = "".join(c if c.isascii() and (c.isalnum() or c == "_") else "_" for c in name)
-    if identifier.isupper():  # a macro, perhaps
+    if identifier.isupper():  # may be a macro
         identifier += "_v"
     found, number = identifier, 1
     while found in taken or found in _KEYWORDS:
@@ -262,5 +262,5 @@ def unique_identifier(name: str, taken: Container[str]) -> str:
 
 
 def make_dialect() -> Dialect:
-    """The dialect with all its operations, for reading IR text."""
+    """Return the dialect with all its operations, for reading IR text."""
     return dialect_of("emitc", globals(), calls=OPERATORS.all())

@@ -1,6 +1,6 @@
 """Source spans on operations: a fused location of the span's start and end.
 
-Of an operation in a function that the kernel calls, the call sites are part of the location.
+For an operation in a called function, the location includes the call sites.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ from ttl.diagnostics import Span
 from ttl.diagnostics.span import Expansion
 
 
-@lru_cache(maxsize=4096)  # many operations come from one place
+@lru_cache(maxsize=4096)  # many operations share a place
 def location_of(span: Span, call_sites: tuple[Span, ...] = ()) -> LocationAttr:
-    """The location of `span` in a function that is called at `call_sites`, innermost first."""
+    """Return the location of `span` in a function called at `call_sites`, innermost first."""
     if call_sites:
         return CallSiteLoc(location_of(span), location_of(call_sites[0], call_sites[1:]))
     return FusedLoc(  # its parameter has a converter that mypy does not see
@@ -55,7 +55,7 @@ def _expanded(metadata: Attribute) -> Iterator[Expansion]:
 
 
 def span_of(location: Attribute) -> Span | None:
-    """The span of an operation made from the user's source, None for others."""
+    """Return the span of an operation made from the user's source, None for others."""
     match location:
         case FusedLoc():
             return _fused(location)
@@ -80,7 +80,7 @@ def _fused(location: FusedLoc) -> Span | None:
 
 
 def call_sites_of(location: Attribute) -> tuple[Span, ...]:
-    """Where the function of an operation is called, innermost first."""
+    """Return where an operation's function is called, innermost first."""
     if isinstance(location, NameLoc):
         return call_sites_of(location.location)
     if not isinstance(location, CallSiteLoc):

@@ -1,7 +1,7 @@
-"""Layouts of ttcore: where the tiles of a tensor lie, before and after bufferization.
+"""Layouts of ttcore: positions of a tensor's tiles, before and after bufferization.
 
-`#ttcore.metal_layout` is of tensors; `#ttcore.view` and `#ttcore.shard` are of memrefs, of those
-that only index others and of those that have memory.
+`#ttcore.metal_layout` is for tensors; for memrefs, `#ttcore.view` only indexes other memory and
+`#ttcore.shard` has memory.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ def print_sizes(printer: Printer, sizes: Sequence[int]) -> None:
 
 
 def parse_sizes(parser: AttrParser) -> Shape:
-    """2x2, or 2 alone."""
+    """Parse sizes like 2x2, or a lone 2."""
     found = [parser.parse_integer(allow_boolean=False, allow_negative=False)]
-    # The lexer takes `x64` for a name.
+    # The lexer reads `x64` as a name.
     while (rest := parser.parse_optional_identifier()) is not None:
         found += [int(size) for size in rest.split("x") if size]
     return tuple(found)
@@ -49,7 +49,7 @@ class MetalLayoutAttr(ParametrizedAttribute):
     name = "ttcore.metal_layout"
     logical_shape: ArrayAttr[IntegerAttr] = param_def()
     memory_space: StringAttr = param_def()
-    index_map: StringAttr = param_def()  # `map(4)`, or nothing
+    index_map: StringAttr = param_def()  # `map(4)`, or empty
 
     @classmethod
     def of(cls, layout: MetalLayout, index_map: str = "") -> MetalLayoutAttr:
@@ -128,7 +128,7 @@ class ViewAttr(ParametrizedAttribute, MemRefLayoutAttr):
 
     @classmethod
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
-        """`map(4)` in the guide, 4 alone today."""
+        """Parse `map(4)`, as in the guide, or only 4, as in current text."""
         with parser.in_angle_brackets():
             rank = parser.parse_optional_integer()
             if rank is None:
@@ -138,7 +138,7 @@ class ViewAttr(ParametrizedAttribute, MemRefLayoutAttr):
 
 @irdl_attr_definition
 class ShardAttr(ParametrizedAttribute, MemRefLayoutAttr):
-    """A memref with memory: the byte strides of a shard's tiles, and how many buffers."""
+    """A memref with memory: byte strides of a shard's tiles, and the number of buffers."""
 
     name = "ttcore.shard"
     strides: ArrayAttr[IntegerAttr] = param_def()
@@ -169,7 +169,7 @@ class ShardAttr(ParametrizedAttribute, MemRefLayoutAttr):
 
 
 class WordAttr(ParametrizedAttribute, ABC):
-    """Whose only parameter is text, printed without quotes: `<dram>`."""
+    """An attribute whose only parameter is a word, printed without quotes: `<dram>`."""
 
     def print_parameters(self, printer: Printer) -> None:
         (word,) = self.parameters
@@ -218,7 +218,7 @@ ITERATOR_TYPES = ("parallel", "reduction")
 
 @irdl_attr_definition
 class IteratorTypeAttr(WordAttr):
-    """What an iterator of a generic goes over: cores, or steps on each of them."""
+    """The range of a generic's iterator: cores, or steps on each core."""
 
     name = "ttcore.iterator_type"
     kind: StringAttr = param_def()

@@ -1,4 +1,4 @@
-"""IR text to IR; what is wrong with it is a diagnostic with its place in the text."""
+"""Read IR text; errors in it are diagnostics with their place in the text."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from ttl.diagnostics import Label, Span, UsageError, codes
 from .foreign.parsing import KeepingParser
 from .locations import location_of, span_of
 
-# Comments, strings that end, quotes that begin one that does not, and integer types with more bits
-# than MLIR has: xDSL computes their limits, however long that takes.
+# Comments, closed strings, quotes of unclosed strings, and integer types with more bits than MLIR
+# has: xDSL computes their limits, which can take very long.
 _QUOTED = re.compile(
     r'//[^\n]*|"(?:[^"\\\n\v\f]|\\.)*"|(?P<unclosed>")|(?<![\w%@#!^.$-])[su]?i(?P<bits>\d{8,})'
 )
@@ -39,8 +39,8 @@ _MOST_BITS = 2**24 - 1
 
 
 def parse_module(text: str, file: str, context: Context) -> ModuleOp:
-    """The module of a text, not verified; UsageError where it is no IR."""
-    # The parser of xDSL takes time exponential in the length of a string that is not closed.
+    """Parse a module without verifying it; raise UsageError if the text is no IR."""
+    # xDSL's parser takes time exponential in the length of an unclosed string.
     for match in _QUOTED.finditer(text):
         if match["unclosed"]:
             raise _wrong(text, file, match.start(), match.end(), "this string is not closed")
@@ -48,7 +48,7 @@ def parse_module(text: str, file: str, context: Context) -> ModuleOp:
             message = f"integers have at most {_MOST_BITS} bits"
             raise _wrong(text, file, match.start(), match.end(), message)
     try:
-        return _module_of(MLIRParser(context, text, file), text, file)  # it reads the first word
+        return _module_of(MLIRParser(context, text, file), text, file)  # it reads a word
     except ParseError as error:
         message = _UNKNOWN.sub(r"\1 is not among the operations that are read", error.msg)
         place = _source(text, error.span.start, context)
@@ -58,7 +58,7 @@ def parse_module(text: str, file: str, context: Context) -> ModuleOp:
 def _module_of(parser: MLIRParser, text: str, file: str) -> ModuleOp:
     try:
         return parser.parse_module()
-    except _OF_DEFINITIONS as error:  # that xDSL lets through
+    except _OF_DEFINITIONS as error:  # xDSL does not catch these
         message = f"this cannot be read: {_last_line(error)}"
     except RecursionError:
         message = "this is nested too deeply"
@@ -70,7 +70,7 @@ def _last_line(error: Exception) -> str:
 
 
 def verify_module(module: ModuleOp, complaint: str) -> None:
-    """UsageError where it does not verify; `complaint` comes before the reason."""
+    """Raise UsageError if the module does not verify; `complaint` precedes the reason."""
     try:
         module.verify()
     except _OF_DEFINITIONS as error:
@@ -78,22 +78,22 @@ def verify_module(module: ModuleOp, complaint: str) -> None:
         raise UsageError(codes.IR_SYNTAX.broken(message).at(None)) from None
 
 
-# What definitions, upstream's too, raise for operands and attributes that they do not foresee.
+# Errors that definitions, including upstream's, raise for unexpected operands and attributes.
 _OF_DEFINITIONS = (VerifyException, ValueError, TypeError, KeyError, AttributeError, AssertionError)
 
-# `dense<0.0>`, and from how many elements on it is not expanded.
+# `dense<0.0>`; from MANY elements on it is not expanded.
 _ONE_VALUE = re.compile(r"<\s*(?![\[\">])")
 MANY = 1 << 12
 
 _UNKNOWN = re.compile(r"Operation (\S+) is not registered")
 _LOCATION = re.compile(r"\bloc\((?=[^)])(?!.*\bloc\()")
 
-# MLIR prints the locations after the module that uses them.
+# MLIR prints locations after the module that uses them.
 _LOCATION_ALIAS = re.compile(r"^(#\w+) = loc\(", re.MULTILINE)
 
 
 class MLIRParser(KeepingParser):
-    """For locations as MLIR has them: aliases that are defined later, and ranges."""
+    """Reads MLIR's locations: aliases defined later, and ranges."""
 
     def __init__(self, context: Context, text: str, file: str = "<unknown>"):
         super().__init__(context, text, file)
@@ -104,7 +104,7 @@ class MLIRParser(KeepingParser):
     def parse_dense_int_or_fp_elements_attr(
         self, type: Any | None
     ) -> DenseIntOrFPElementsAttr[Any]:
-        """One value for many elements is held once: `dense_values()` reads it."""
+        """Hold one value for many elements once: `dense_values()` reads it."""
         if not _ONE_VALUE.match(self.lexer.input.content, self.pos):
             return super().parse_dense_int_or_fp_elements_attr(type)
         start, is_given = self.pos, type is not None
@@ -130,7 +130,7 @@ class MLIRParser(KeepingParser):
         return op
 
     def _parse_alias_def(self) -> None:
-        self.attribute_aliases.pop(self._current_token.text, None)  # if it was met before
+        self.attribute_aliases.pop(self._current_token.text, None)  # if seen before
         super()._parse_alias_def()  # type: ignore[no-untyped-call]
 
     def _parse_location(self) -> LocationAttr:
@@ -147,7 +147,7 @@ class MLIRParser(KeepingParser):
         return super()._parse_location()
 
     def _parse_metadata(self) -> bool:
-        """`<...>` of a fused location, which nobody here reads. Always true."""
+        """Skip `<...>` of a fused location, which nothing here reads; always true."""
         if self.parse_optional_punctuation("<") is not None:
             self.parse_attribute()
             self.parse_punctuation(">")
@@ -157,14 +157,14 @@ class MLIRParser(KeepingParser):
         name = self._current_token.text
         if name not in self.attribute_aliases and name in self._later:
             here = self.pos
-            self.attribute_aliases[name] = UnknownLoc()  # for one that is defined by itself
+            self.attribute_aliases[name] = UnknownLoc()  # in case it is defined by itself
             self._resume_from(self._later[name])
             self.attribute_aliases[name] = self._parse_location()
             self._resume_from(here)
         return super()._parse_location()
 
     def _parse_place(self) -> LocationAttr:
-        """`"file":1:2`, `"file":1:2 to :7`, `"file":1:2 to 3:7`, or the name of something."""
+        """Parse `"file":1:2`, `"file":1:2 to :7`, `"file":1:2 to 3:7`, or a name."""
         start = self.pos
         file = self.parse_str_literal()
         if self.parse_optional_punctuation(":") is None:
@@ -183,7 +183,7 @@ class MLIRParser(KeepingParser):
 
 
 def _source(text: str, start: int, context: Context) -> Span | None:
-    """The line of the program from which a line of the text was made, if the text tells."""
+    """Return the program's line behind a line of the text, if the text has it."""
     end = text.find("\n", start)
     found = _LOCATION.search(text, start, len(text) if end < 0 else end)
     if found is None:
@@ -197,7 +197,7 @@ def _source(text: str, start: int, context: Context) -> Span | None:
 
 
 def _place(text: str, file: str, start: int, end: int) -> Span:
-    if not os.path.exists(file):  # messages show the line all the same
+    if not os.path.exists(file):  # messages still show the line
         linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     line = text.count("\n", 0, start) + 1
     column = start - text.rfind("\n", 0, start)

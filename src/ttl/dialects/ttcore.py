@@ -1,4 +1,4 @@
-"""ttcore: what all Tenstorrent dialects share, here the tile type."""
+"""ttcore: attributes and types shared by all Tenstorrent dialects; here the tile type."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from .definitions import dialect_of
 
 @irdl_attr_definition
 class BlockFloatType(ParametrizedAttribute, TypeAttribute):
-    """A float that shares its exponent with its neighbours."""
+    """A float that shares its exponent with its neighbors."""
 
     name = "ttcore.block_float"
     bits: IntegerAttr = param_def()
@@ -64,7 +64,7 @@ _DTYPES = {element: DTYPES[name] for name, element in _ELEMENTS.items()}
 
 @irdl_attr_definition
 class TileType(ParametrizedAttribute, TypeAttribute):
-    """A tile of 32x32 elements, the unit the chip computes on; of one in row-major layout."""
+    """A tile of 32x32 elements, the chip's unit of computation; of 1x1 in row-major layout."""
 
     name = "ttcore.tile"
     rows: IntegerAttr = param_def()
@@ -78,7 +78,7 @@ class TileType(ParametrizedAttribute, TypeAttribute):
         return cls(size, size, _ELEMENTS[dtype.spelling])
 
     def print_parameters(self, printer: Printer) -> None:
-        """As the guides print it; MLIR, which reads the generic form, wants the parameters."""
+        """Print as in the guides; the generic form, which MLIR reads, prints the parameters."""
         if printer.print_generic_format:
             super().print_parameters(printer)
             return
@@ -90,7 +90,7 @@ class TileType(ParametrizedAttribute, TypeAttribute):
     def parse_parameters(cls, parser: AttrParser) -> list[Attribute]:
         with parser.in_angle_brackets():
             rows = parser.parse_integer()
-            if parser.parse_optional_punctuation(":"):  # the parameters
+            if parser.parse_optional_punctuation(":"):  # the generic form
                 parser.parse_type()
                 parser.parse_punctuation(",")
                 columns = parser.parse_integer()
@@ -112,9 +112,9 @@ class TileType(ParametrizedAttribute, TypeAttribute):
 
 
 def dtype_of_element(element: Attribute) -> DType:
-    """Of tensors of the host, whose elements are numbers, whole ones without a sign among them.
+    """Return the type of a host tensor's elements, numbers that include signless integers.
 
-    CompileError for others.
+    Raise CompileError for others.
     """
     found = int32 if element == i32 else _DTYPES.get(element)
     if found is None:
@@ -125,12 +125,12 @@ def dtype_of_element(element: Attribute) -> DType:
 
 @lru_cache(maxsize=1024)
 def tensor_of(shape: Shape, dtype: DType, layout: Layout = TILE_LAYOUT) -> TensorType[TileType]:
-    """Tiles of a tensor or of a block, or its elements in row-major layout."""
+    """Return the type of a tensor's or block's tiles, or of its elements in row-major layout."""
     return TensorType(TileType.of(dtype, layout), shape)
 
 
 def block_type(type: Attribute) -> BlockType:
-    """The language's view of a block value's IR type."""
+    """Return the language's type of a block value's IR type."""
     assert isinstance(type, TensorType) and isinstance(type.element_type, TileType)
     tile = type.element_type
     return BlockType(tuple(type.get_shape()), tile.dtype, tile.layout)

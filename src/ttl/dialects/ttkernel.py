@@ -1,6 +1,6 @@
-"""ttkernel: one operation for each function of the chip's kernel interface that is called.
+"""ttkernel: one operation for each function of the chip's kernel interface.
 
-An operation `ttkernel.f` is the call `f<template>(arguments)`. `includes` says which header
+An operation `ttkernel.f` is the call `f<template>(arguments)`. `includes` is the header that
 declares it; compute headers are relative to api/compute/.
 """
 
@@ -43,40 +43,40 @@ DPRINT = "api/debug/dprint.h"
 ASSERT = "api/debug/assert.h"
 COMPUTE = "api/compute/"
 
-# Not functions of the chip's: a method of the accessor, and one that the kernel's text defines.
+# Other functions: methods of the accessor, and functions that the kernel's text defines.
 PAGE_ADDRESS = "page_noc_addr"  # accessor, page, byte in it
-ROUND = "nearest_bfloat16"  # of a float, by the kernel itself
+ROUND = "nearest_bfloat16"  # of a float, defined by the kernel
 MOVE_BYTES = "move_bytes"  # L1 addresses of destination and source, bytes
 NODE_ADDRESS = "node_noc_addr"  # virtual x and y, L1 address: get_noc_addr
 L1_WORD = "l1_word"  # L1 address: a pointer to the word
-READ_WORD = "read_l1_word"  # L1 address: what the word holds now
-# An element of a block by its L1 address: what it holds now; the double to write there
+READ_WORD = "read_l1_word"  # L1 address: the word's current content
+# Access to an element of a block by its L1 address: its current value; the double to write
 READ_ELEMENT = {"Float32": "read_float32", "BFloat16": "read_bfloat16"}
 WRITE_ELEMENT = {"Float32": "write_float32", "BFloat16": "write_bfloat16"}
 
 
-THREAD = "ttkernel.thread"  # of a kernel function
-NAME = "ttl.kernel"  # what the user calls a kernel: its function is named after the operation, too
-PROCESSOR = "ttl.processor"  # of a data movement kernel: reader or writer
+THREAD = "ttkernel.thread"  # on a kernel function
+NAME = "ttl.kernel"  # the user's name of a kernel; its function's also has the operation's
+PROCESSOR = "ttl.processor"  # on a data movement kernel: reader or writer
 
 
 @irdl_attr_definition
 class ThreadAttr(WordAttr):
-    """`compute` or `noc`: which header a kernel includes, and which calls it has."""
+    """`compute` or `noc`: decides the header that a kernel includes, and its calls."""
 
     name = "ttkernel.thread"
     kind: StringAttr = param_def()
 
 
 def thread_attributes(processor: str) -> dict[str, Attribute]:
-    """Of a kernel function that runs as compute, reader or writer."""
+    """Return the attributes of a kernel function for compute, reader or writer."""
     if processor == "compute":
         return {THREAD: ThreadAttr(StringAttr("compute"))}
     return {THREAD: ThreadAttr(StringAttr("noc")), PROCESSOR: StringAttr(processor)}
 
 
 def processor_of(kernel: Operation) -> str:
-    """compute, reader or writer; a kernel of the NoC that does not tell is the reader."""
+    """Return compute, reader or writer; a NoC kernel without this attribute is the reader."""
     thread = kernel.attributes[THREAD]
     assert isinstance(thread, ThreadAttr)
     processor = kernel.attributes.get(PROCESSOR)
@@ -102,7 +102,7 @@ class CBType(ParametrizedAttribute, TypeAttribute):
 
 @irdl_attr_definition
 class AccessorType(ParametrizedAttribute, TypeAttribute):
-    """A TensorAccessor: where the pages of a tensor are."""
+    """A TensorAccessor: the addresses of a tensor's pages."""
 
     name = "ttkernel.accessor"
     tensor: StringAttr = param_def()
@@ -110,7 +110,7 @@ class AccessorType(ParametrizedAttribute, TypeAttribute):
 
 @irdl_attr_definition
 class NocAddressType(ParametrizedAttribute, TypeAttribute):
-    """An address that says which node it is on: 64 bits."""
+    """An address that includes its node, in 64 bits."""
 
     name = "ttkernel.noc_addr"
 
@@ -124,13 +124,13 @@ class L1PointerType(ParametrizedAttribute, TypeAttribute):
 
 @irdl_attr_definition
 class ArrayType(ParametrizedAttribute, TypeAttribute):
-    """Integers of the kernel's own, by their number."""
+    """The kernel's own integers, accessed by number."""
 
     name = "ttkernel.array"
 
 
 class TableOp(QuickOperation):
-    """Integers that do not change."""
+    """Constant integers."""
 
     name = "ttkernel.table"
     table_name = prop_def(StringAttr)
@@ -139,7 +139,7 @@ class TableOp(QuickOperation):
 
 
 class ArrayOp(QuickOperation):
-    """Integers that start as 0 wherever this stands."""
+    """Integers that are set to 0 here."""
 
     name = "ttkernel.zeros"
     array_name = prop_def(StringAttr)
@@ -195,20 +195,20 @@ class RuntimeArgOp(QuickOperation):
 
 
 class MarkOp(QuickOperation):
-    """An event of a pipe or a semaphore, for the trace of the executor: the chip's C++ has nothing
-    of it. The operand is the value of a semaphore, or the place of a pipe if it is not constant.
+    """An event of a pipe or a semaphore for the executor's trace; the chip's C++ does not contain
+    it. The operand is a semaphore's value, or a pipe's place if that is not constant.
     """
 
     name = "ttkernel.mark"
     kind = prop_def(StringAttr)  # of ttl.artifact.Mark
     subject = prop_def(StringAttr)  # a net or a semaphore
-    place = prop_def(IntegerAttr)  # of the pipe among those of the node; -1 if it is not known
+    place = prop_def(IntegerAttr)  # of the pipe among the node's; -1 if unknown
     size = prop_def(IntegerAttr)
     values = var_operand_def()
 
 
 class DprintOp(QuickOperation):
-    """DPRINT on one processor; `literals` are arguments in C++, `%` in them is the buffer."""
+    """DPRINT on one processor; `literals` are C++ arguments, with `%` for the buffer."""
 
     name = "ttkernel.dprint"
     format = prop_def(StringAttr)
@@ -218,7 +218,7 @@ class DprintOp(QuickOperation):
 
 
 class TensorAccessorOp(QuickOperation):
-    """The accessor of tensor `tensor` of the operation, address in common argument `argument`."""
+    """The accessor of the operation's tensor `tensor`; its address is argument `argument`."""
 
     name = "ttkernel.tensor_accessor"
     tensor = prop_def(IntegerAttr)
@@ -227,7 +227,7 @@ class TensorAccessorOp(QuickOperation):
 
 
 class CallOp(QuickOperation, ABC):
-    """A call; after the arguments come a float, `value`, and C++ texts, `literals`."""
+    """A call; after the arguments come `value`, a float, and `literals`, C++ texts."""
 
     arguments = var_operand_def()
     template = opt_prop_def(StringAttr)
@@ -244,7 +244,7 @@ class CallOp(QuickOperation, ABC):
 
 
 def _table_calls() -> dict[str, tuple[int, str]]:
-    """The tile calls of the op table with their arity, and their inits."""
+    """Return the op table's tile calls and their inits, with arity and header."""
     calls: dict[str, tuple[int, str]] = {}
 
     def add(call: TileCall, arity: int, init_arity: int) -> None:
@@ -287,7 +287,7 @@ _FIXED = {
     "cb_pop_front": (2, "cb_api.h"),
     "cb_reserve_back": (2, "cb_api.h"),
     "cb_push_back": (2, "cb_api.h"),
-    "ask_unpacker": (2, "cb_api.h"),  # are so many tiles there? All three processors get to know
+    "ask_unpacker": (2, "cb_api.h"),  # are there so many tiles? All three processors get the answer
     "ask_packer": (2, "cb_api.h"),  # is there room for so many tiles?
     "compute_kernel_hw_startup": (3, "compute_kernel_hw_startup.h"),
     "reconfig_data_format_srca": (1, "reconfig_data_format.h"),
@@ -359,7 +359,7 @@ CALLS = OperationTable(
     ),
 )
 
-# What a kernel's variables may not be called: functions and types that its text uses.
+# Names that a kernel's variables must not have: functions and types used in its text.
 RESERVED_NAMES = frozenset(_KNOWN) | {
     "TensorAccessor",
     "TensorAccessorArgs",
@@ -380,19 +380,19 @@ RESERVED_NAMES = frozenset(_KNOWN) | {
 
 
 def includes_of(call: CallOp, thread: str) -> str:
-    """The header a kernel of this kind includes for the call."""
+    """Return the header that a kernel of this kind includes for the call."""
     if thread != "compute":
         return DATAFLOW
     return arguments_include(thread) if call.INCLUDE == DATAFLOW else COMPUTE + call.INCLUDE
 
 
 def arguments_include(thread: str) -> str:
-    """The header of what both kinds of kernels have: their arguments and their node."""
+    """Return the header for arguments and node, which both kinds of kernels have."""
     return DATAFLOW if thread != "compute" else f"{COMPUTE}common.h"
 
 
 def template_of(call: str) -> Attribute | None:
-    """`f<x>` as the op table spells it: the x."""
+    """Return the x of `f<x>`, as the op table writes it."""
     _, angle, rest = call.partition("<")
     return StringAttr(rest.removesuffix(">")) if angle else None
 

@@ -1,9 +1,8 @@
-"""The check of a finished module, which every compilation makes."""
+"""Verify a finished module, in every compilation."""
 
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Operation
@@ -12,26 +11,26 @@ from xdsl.utils.exceptions import VerifyException
 
 from .ttkernel import MarkOp
 
-Key = tuple[Any, ...]
+Key = tuple[object, ...]
 
 
 def verify_module(module: ModuleOp) -> None:
-    """As `module.verify()`, and that values are made before they are used.
+    """Verify like `module.verify()`, and also that values are made before they are used.
 
-    Definitions of emitc look at the classes of types and properties only: of operations that are
-    alike in these it looks at one.
+    Definitions of emitc check only classes of types and properties: of operations that are equal in
+    these, one is verified.
     """
     _Check().module(module)
 
 
 @cache
 def _known() -> set[Key]:
-    """What operations were like that are right; as many as there are forms of calls."""
+    """Return the forms of operations that verified; there are as many as forms of calls."""
     return set()
 
 
 class _Check:
-    """`visible` are the values that an operation may use, by identity."""
+    """Walks a module; `visible` are the values that an operation may use, by identity."""
 
     def __init__(self) -> None:
         self.known = _known()
@@ -41,7 +40,7 @@ class _Check:
         (block,) = module.body.blocks
         self.block(block, module)
         for trait in module.traits:
-            if not isinstance(trait, IsolatedFromAbove):  # what is visible is all made inside
+            if not isinstance(trait, IsolatedFromAbove):  # all visible values are made inside
                 trait.verify(module)
 
     def block(self, block: Block, parent: Operation) -> None:
@@ -77,7 +76,7 @@ class _Check:
 
 
 def _key(op: Operation, parent: Operation) -> Key:
-    """All that a definition looks at; the last two say whether it must end its block."""
+    """Return everything a definition checks; the last two say whether it must end its block."""
     return (
         type(op),
         tuple([type(operand.type) for operand in op._operands]),

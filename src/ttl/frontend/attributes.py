@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from ttl.diagnostics import RuleBroken
 from ttl.diagnostics.names import UnknownNameError
@@ -24,7 +23,7 @@ from .problems import describe, not_in_kernels
 from .ranges import RangeValue
 
 
-def attribute_of(builder: KernelBuilder, owner: Any, name: str) -> Value:
+def attribute_of(builder: KernelBuilder, owner: object, name: str) -> Value:
     if isinstance(owner, Generator):
         raise not_in_kernels(f"`{name}` of a generator", FOR)
     if isinstance(owner, StandIn):
@@ -41,7 +40,7 @@ def attribute_of(builder: KernelBuilder, owner: Any, name: str) -> Value:
 
 
 def _of_stand_in(builder: KernelBuilder, owner: StandIn, name: str) -> Value:
-    """Where Python has one that kernels have not, it has it of every object of the class."""
+    """Return an attribute of a stand-in. One that only Python has is looked up on an example."""
     if isinstance(owner, (Fill, BlockValue)) and name in ("shape", "dtype", "layout"):
         return getattr(operand_type(owner), name)
     if isinstance(owner, RangeValue) and name in ("start", "stop", "step"):
@@ -59,7 +58,7 @@ def _of_stand_in(builder: KernelBuilder, owner: StandIn, name: str) -> Value:
 def get_attribute(
     builder: KernelBuilder, owner: Value, name: Value, default: Value = MISSING
 ) -> Value:
-    """getattr()"""
+    """Evaluate getattr()."""
     if not isinstance(name, str):
         return require_python(getattr, owner, name)
     try:
@@ -86,7 +85,7 @@ def has_attribute(builder: KernelBuilder, owner: Value, name: Value) -> Value:
 def find_method(
     builder: KernelBuilder, owner: Value, name: str
 ) -> tuple[Callable[..., Value], Value] | None:
-    """The handler of a method: the language's, one that changes a container, or an operator's."""
+    """Find the handler of a method: the language's, a container's, or an operator's."""
     if (found := call_method(builder, owner, name)) is not None:
         return found
     method = changing_method(owner, name) or operator_method(builder, owner, name)

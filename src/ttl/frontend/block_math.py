@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import count
 from typing import Any, TypeGuard
 
@@ -66,7 +66,7 @@ from .value_ranges import as_constant
 
 
 class Fill(StandIn):
-    """A fill that has not met a shape yet, or not its element type.
+    """A fill whose shape or element type is still unknown.
 
     Its value is a number, or a scalar that is known when the kernel runs.
     """
@@ -80,7 +80,7 @@ class Fill(StandIn):
 
 
 class FillExpression(Fill):
-    """An operation on fills alone, which is made where it meets what they have not met."""
+    """An operation on fills alone, which is made when it meets a value with a shape."""
 
     def __init__(
         self, op: BlockOp, operands: list[Value], type: BlockType, parameters: dict[str, Value]
@@ -90,7 +90,7 @@ class FillExpression(Fill):
 
 
 def is_block(value: Value) -> TypeGuard[Fill | BlockValue]:
-    """A block, a block expression or a fill."""
+    """Is it a block, a block expression or a fill?"""
     return isinstance(value, (Fill, BlockValue)) and not isinstance(value, SliceValue)
 
 
@@ -105,7 +105,7 @@ def store(builder: KernelBuilder, block: BlockValue, value: Value, *, acc: Value
 
 
 def accumulate(builder: KernelBuilder, block: HeldBlock, value: Value) -> None:
-    """`block += value`: a running sum in a reserved block, the new value of a waited one."""
+    """Evaluate `block += value`: add into a reserved block, store the sum in a waited one."""
     builder.require(KernelKind.COMPUTE, "`+=` on a block")
     if block.is_waited:
         store(builder, block, block_math(builder, BLOCK_OPS["add"], [block, value]))
@@ -130,7 +130,7 @@ def block_math(
     operands: list[Value],
     parameters: dict[str, Value] | None = None,
 ) -> Value:
-    """An operation of the op table; its type rule is the table's."""
+    """Evaluate an operation of the op table by the table's type rule."""
     builder.require(KernelKind.COMPUTE, op.spelling)
     if builder.device_api not in op.tile:
         raise not_yet(f"`{op.operator or op.spelling}` of blocks")
@@ -155,7 +155,7 @@ def block_math(
 def _follow_shapeless(
     builder: KernelBuilder, operands: Sequence[Value], result: Value | None = None
 ) -> None:
-    """What a value without a shape went into is now the one that needs one."""
+    """Stop tracking operands without a shape; track the result if it has none either."""
     for operand in operands:
         if isinstance(operand, (Fill, RunTime)):
             builder.state.shapeless.pop(operand, None)
@@ -164,7 +164,7 @@ def _follow_shapeless(
 
 
 def refuse_shapeless(builder: KernelBuilder) -> None:
-    """At the end of the kernel: values that have met nothing with a shape."""
+    """Report values that met nothing with a shape by the end of the kernel."""
     for place in builder.state.shapeless.values():
         assert place is not None
         builder.frame, builder.node = place.frame, place.node
@@ -189,7 +189,7 @@ def _emit(
 
 
 def _of_rank(builder: KernelBuilder, value: BlockValue, rank: int) -> BlockValue:
-    """A value beside one of more dimensions gets leading ones."""
+    """Give a value leading dimensions up to this rank."""
     type = block_type(value.type)
     assert type.shape is not None
     missing = rank - len(type.shape)
@@ -206,7 +206,7 @@ def _reduction(
     result: BlockType,
     parameters: dict[str, Value],
 ) -> Value:
-    """A scaler that the reduction itself cannot apply is multiplied by afterwards."""
+    """Reduce; multiply afterwards by a scaler that the reduction itself cannot apply."""
     x, scaler = operands
     assert result.shape is not None and result.dtype is not None
     number = _constant(scaler, result.dtype)
@@ -230,7 +230,9 @@ def _reduction(
     return block_math(builder, BLOCK_OPS["mul"], [reduced, factor])
 
 
-def _takes_scaler(op: BlockOp, scaler: Value, inner_dims: int, parameters: Any) -> bool:
+def _takes_scaler(
+    op: BlockOp, scaler: Value, inner_dims: int, parameters: Mapping[str, object]
+) -> bool:
     """Can a sum multiply by the block itself? See fits_scaler_tile()."""
     is_narrow = not _is_fill(scaler) and operand_type(scaler).dtype == bfloat16
     is_exact = bool(parameters.get("exact_f32"))
@@ -238,7 +240,7 @@ def _takes_scaler(op: BlockOp, scaler: Value, inner_dims: int, parameters: Any) 
 
 
 def _constant(scaler: Value, dtype: DType) -> float | None:
-    """The number a scaler is, if it is known."""
+    """Return the scaler's number, if it is known."""
     if _is_fill(scaler) and not isinstance(scaler.value, RunTime):
         return float(_number(scaler.value, dtype).value.data)
     fill = scaler.owner if isinstance(scaler, RunTime) else None
@@ -254,7 +256,7 @@ def _is_fill(value: Value) -> TypeGuard[Fill]:
 
 
 def _everywhere(builder: KernelBuilder, scaler: Value, result: BlockType) -> Value:
-    """Element (0, 0) of a scaler block in all places of the result."""
+    """Broadcast element (0, 0) of a scaler block to the shape of the result."""
     assert result.shape is not None
     shape = at_least_matrix(result.shape)
     outer = range(len(shape) - len(operand_type(scaler).shape or ()))
@@ -268,7 +270,7 @@ def _everywhere(builder: KernelBuilder, scaler: Value, result: BlockType) -> Val
 
 
 def _with_numbers_as_fills(op: BlockOp, operands: list[Value]) -> list[Value]:
-    """A number beside a block is a fill with the block's shape."""
+    """Turn numbers beside a block into fills with the block's shape."""
     types = [operand_type(operand) if is_block(operand) else None for operand in operands]
 
     def as_block(position: int, operand: Value) -> Value:
@@ -298,7 +300,7 @@ def _attributes(
             found[parameter.name] = ArrayAttr([IntegerAttr(dim, i64) for dim in value])
             continue
         if parameter.kind in (Kind.SHAPE, Kind.DTYPE):
-            continue  # it is that of the result
+            continue  # the result has it
         if isinstance(value, RunTime) or parameter.kind.decides_types:
             raise not_yet(f"`{parameter.name}` of {op.spelling} given in this way")
         if parameter.kind is Kind.FLAG:
@@ -318,7 +320,7 @@ def operand_type(operand: Value) -> BlockType:
 
 
 def block_operand(builder: KernelBuilder, operand: Value, context: BlockType) -> BlockValue:
-    """The operand as a run-time value; a fill takes what it lacks from its context."""
+    """Return the operand as a run-time value; a fill completes its type from its context."""
     _follow_shapeless(builder, [operand])
     if isinstance(operand, FillExpression):
         return _made_of_fills(builder, operand, context)
@@ -357,7 +359,7 @@ def _not_a_block(
 
 
 def _made_of_fills(builder: KernelBuilder, fills: FillExpression, context: BlockType) -> BlockValue:
-    """Among fills alone numbers are floats."""
+    """Make an expression of fills alone, whose numbers are floats."""
     if fills.type.dtype is None and context.dtype is not None and not context.dtype.is_float:
         raise not_yet(f"an expression of fills alone as {context.dtype}")
     type = BlockType(fills.type.shape or context.shape, fills.type.dtype or context.dtype)
@@ -374,7 +376,7 @@ def _run_time_number(builder: KernelBuilder, value: Scalar, dtype: DType) -> Sca
 
 
 def _number(value: float, dtype: DType | None) -> FloatAttr:
-    """A number of the element type; every integer that is one is a double too."""
+    """Make a number of the element type; as a double, because that holds every integer type."""
     if dtype is None or dtype.is_float:
         return _float32(value)
     limits = np.iinfo(dtype.spelling)
@@ -388,7 +390,7 @@ def _number(value: float, dtype: DType | None) -> FloatAttr:
 
 
 def _float32(value: float) -> FloatAttr:
-    """Beyond the range of f32 it is infinity, as on the simulator."""
+    """Round to f32; beyond its range the number is infinity, as on the simulator."""
     with np.errstate(over="ignore"):
         return FloatAttr(float(np.float32(value)), f32)
 
@@ -407,8 +409,8 @@ def math_function(op: BlockOp, builder: KernelBuilder, *args: Value, **kwargs: V
     return block_math(builder, op, list(operands), dict(parameters))
 
 
-def _typed(value: Value) -> Any:
-    """Of a block, one of the language with its type; of anything else itself."""
+def _typed(value: Value) -> object:
+    """Return a language block with the value's type; other values return themselves."""
     if not isinstance(value, BlockValue) or not is_block(value):
         return value
     found = example(value)
@@ -417,7 +419,7 @@ def _typed(value: Value) -> Any:
 
 
 def _parameter(builder: KernelBuilder, op: BlockOp, value: Value) -> Value:
-    """Parameters are written into the kernel: each value that one may have gets its branch."""
+    """Make a parameter constant: each possible value gets a branch of the kernel."""
     if isinstance(value, (tuple, list)):
         return type(value)(_parameter(builder, op, item) for item in value)
     if isinstance(value, RunTime) and kind_of(value) is None:
@@ -427,14 +429,14 @@ def _parameter(builder: KernelBuilder, op: BlockOp, value: Value) -> Value:
 
 
 def fill(builder: KernelBuilder, *args: Value, **kwargs: Value) -> Value:
-    """A fill with a shape but without an element type takes it from the kernel's buffers, if they
-    agree.
+    """Make a fill. If it has a shape but no element type, it takes the type that all of the
+    kernel's buffers share.
     """
     builder.require(KernelKind.COMPUTE, "ttl.math.fill()")
     scalars = [v for v in (*args, *kwargs.values()) if isinstance(v, Scalar)]
 
-    def checked(value: Value) -> Any:
-        """A number of the run is checked as one of its kind."""
+    def checked(value: Value) -> object:
+        """Stand in for a run-time number with an example, for the check of arguments."""
         return example(value) if isinstance(value, Scalar) else _typed(value)
 
     values = {name: checked(value) for name, value in kwargs.items()}

@@ -1,4 +1,4 @@
-"""Block values of which a size is not known yet."""
+"""Block values with an unknown size."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from .problems import not_yet
 
 
 def completed(value: BlockValue, shape: Shape) -> BlockValue:
-    """The value with the sizes it lacks: made again, where it was made, in the whole shape.
+    """Complete the sizes of a value by making it again, at its place, in the whole shape.
 
-    A broadcast without a shape takes it from what it meets, which may be different shapes.
+    A broadcast without a shape takes it from the values it meets, which may differ in shape.
     """
     found, op = block_type(value.type), value.owner
     if is_complete(found.shape):

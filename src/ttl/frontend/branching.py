@@ -1,4 +1,4 @@
-"""`if`: decided now, or two branches that take along as little of what follows as will do."""
+"""Evaluate `if`: decide it now, or make two branches that duplicate little of the rest."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .problems import FlowBroken, flow_broken
 
 
 def branch(builder: KernelBuilder, choice: Choice, rest: Steps) -> Steps:
-    """rule REST of continuations.py"""
+    """Evaluate an `if` by rule REST of continuations.py."""
     condition = truth_here(builder, choice.test())
     if not isinstance(condition, Scalar):
         return (*(choice.then if condition else choice.otherwise), *rest)
@@ -35,7 +35,7 @@ def _branches(builder: KernelBuilder, condition: Scalar, choice: Choice, taken: 
 
 
 def _join_or_split(builder: KernelBuilder, condition: Scalar, choice: Choice, rest: Steps) -> Steps:
-    """Take along as little of what follows as will do."""
+    """Duplicate the shortest continuation that makes the branches join."""
     branches, count = _branches(builder, condition, choice, ()), 0
     while True:
         join = branches.join()
@@ -45,7 +45,7 @@ def _join_or_split(builder: KernelBuilder, condition: Scalar, choice: Choice, re
             break
         known, count = count, _with_ends(rest, count + needed)
         builder.count_path()
-        if join.lost_inside(lost):  # a branch in the branch has to take it along
+        if join.lost_inside(lost):  # an inner branch has to duplicate it
             branches = _branches(builder, condition, choice, rest[:count])
         else:
             taken = rest[known:count]
@@ -58,7 +58,7 @@ def _join_or_split(builder: KernelBuilder, condition: Scalar, choice: Choice, re
 
 
 def _with_ends(rest: Steps, count: int) -> int:
-    """So many steps, and those up to where one of them may jump to."""
+    """Extend a number of steps to the targets of the jumps in them."""
     position = 0
     while position < count:
         step, after = rest[position], rest[position + 1 :]

@@ -1,8 +1,8 @@
-"""The evaluation of one kernel: where it stands, and what it has made so far.
+"""The evaluation of one kernel: its position, and the operations made so far.
 
 Names are bound to Python objects (constants, buffers, tensors, modules, functions: everything the
-operation's body computed) or to run-time values. Functions that a kernel calls are evaluated in its
-place, each call in a frame of its own; a variable is a name in a frame.
+operation's body computed) or to run-time values. Calls of functions are evaluated in place, each in
+a frame of its own; a variable is a name in a frame.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, TypeGuard, cast
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import StringAttr
@@ -25,6 +25,7 @@ from ttl.dialects.conditions import Facts
 from ttl.language.operation import KernelFunction
 from ttl.language.signposts import signpost
 from ttl.semantics.kernel_kinds import KernelKind, wrong_kind
+from ttl.semantics.tensor_like import TensorLike
 from ttl.semantics.tensors import with_tensor_name
 from ttl.source import bindings, tree
 from ttl.source.bindings import Around, Binding, Scope
@@ -57,10 +58,11 @@ from .problems import (
     not_in_kernels,
     not_yet,
 )
-from .state import Do, Frame, Loop, Made, Path, State, Variable, functions_in
+from .state import ContainerT, Do, Frame, Loop, Made, Path, State, Variable, functions_in
 
 if TYPE_CHECKING:
     from .continuations import Steps
+    from .looping import Failure
 
 MOST_PATHS = 256
 
@@ -73,7 +75,7 @@ class KernelBuilder(ABC):
         kernel: KernelFunction,
         environment: Environment,
         grid: tuple[int, ...],
-        tensors: dict[str, object],
+        tensors: Mapping[str, TensorLike],
         device_api: str,
         nets: Nets,
         handlers: Handlers,
@@ -81,25 +83,25 @@ class KernelBuilder(ABC):
     ):
         self.kernel, self.grid, self.device_api, self.nets = kernel, grid, device_api, nets
         self.handlers = handlers
-        self.names_around: Collection[str] = ()  # of the operation; for what is misspelt
-        # Has a variable been an int on one path and a float on another? Then it is a float, which
-        # nobody notices but print() and isinstance(): with them such paths are kept apart.
+        self.names_around: Collection[str] = ()  # of the operation, to correct spelling
+        # If a variable is an int on one path and a float on another, it is a float. Only print()
+        # and isinstance() can tell: kernels with them keep such paths apart.
         self.keeps_kinds = keeps_kinds
         self.mixes_kinds = self.tells_kinds = False
-        # With the releases and waits that the program leaves out.
+        # Includes the supplied releases and waits.
         self.repaired = repaired_trees(kernel.function)
         self.state = State()
         self.entry = self.body = Body()
-        self.node: tree.Node | None = None  # that is being evaluated
+        self.node: tree.Node | None = None  # being evaluated
         self.loops: tuple[Loop, ...] = ()  # around this place, innermost last
-        self.pipes: tuple[PipeValue, ...] = ()  # of functions of nets around it, innermost last
-        self.is_trial = False  # is there another way if values cannot be carried?
-        self.may_be_unrolled = False  # the loop that is being evaluated
+        self.pipes: tuple[PipeValue, ...] = ()  # of the net functions around it, innermost last
+        self.is_trial = False  # can evaluation fall back if values cannot be carried?
+        self.may_be_unrolled = False  # the loop being evaluated
         self.frame_count = self.block_count = self.number_count = 0
-        self.known_loops: dict[Hashable, Any] = {}  # by what they start with
+        self.known_loops: dict[Hashable, Failure] = {}  # by their starting state
         self.parts: set[tree.Node] = set()  # loops in nests without their first iteration
-        self.signposts: dict[signpost, Place | None] = {}  # made, and not entered on any path
-        # Variables that are None before a loop, and not after each iteration.
+        self.signposts: dict[signpost, Place | None] = {}  # made, but not entered on any path
+        # Variables that are None before a loop, but not after each iteration.
         self.changing: set[tuple[tree.Node, Variable]] = set()
         file = own_code(kernel.function).co_filename
         self.frame = self.new_frame(file, Scope(kernel.name), environment=environment)
@@ -107,24 +109,24 @@ class KernelBuilder(ABC):
         captured = list(kernel.captures().values()) if moves else []
         self.handles = Handles(self.entry, tensors, captured)
 
-    # What other modules do ------------------------------------------------------------------------
+    # In other modules -----------------------------------------------------------------------------
 
     @abstractmethod
-    def evaluate(self, node: tree.Expression) -> Any:
-        """The value of an expression."""
+    def evaluate(self, node: tree.Expression) -> object:
+        """Return the value of an expression."""
 
     @abstractmethod
     def call(self, function: Value, arguments: list[Value], keywords: dict[str, Value]) -> Value:
-        """Of anything that can be called."""
+        """Call any callable."""
 
     @abstractmethod
     def sequence(self, steps: Steps, after: Steps = ()) -> Steps:
-        """Evaluate the steps, and what follows as far as they take it along; what is left to do."""
+        """Evaluate the steps and what they duplicate of `after`; return the steps left to do."""
 
     # Building -------------------------------------------------------------------------------------
 
     def add(self, op: Op) -> Op:
-        """Append an operation that stands for the syntax node being evaluated."""
+        """Append an operation for the syntax node being evaluated."""
         op.place = self.place
         self.body.add(op)
         return op
@@ -177,7 +179,7 @@ class KernelBuilder(ABC):
         return self.value(ttl.CopyOp, operands, ttl.TransferType(StringAttr(kind)))
 
     def number(self, block: HeldBlock) -> Attribute:
-        """Tells a release which block it is of."""
+        """Number a block, which tells its release apart from others."""
         if block.number is None:
             self.number_count += 1
             block.number = self.number_count
@@ -211,7 +213,7 @@ class KernelBuilder(ABC):
             self.node = outer
 
     def mistake(self, broken: RuleBroken) -> Mistake:
-        sites = dict.fromkeys(self.frame.call_sites())  # one that calls itself does so at one
+        sites = dict.fromkeys(self.frame.call_sites())  # a recursive function has one call site
         broken = with_tensor_name(broken, self.handles.tensor_name(broken.subject))
         found = broken.at(self.span)
         if isinstance(broken, Raised):
@@ -226,7 +228,7 @@ class KernelBuilder(ABC):
     # Paths ----------------------------------------------------------------------------------------
 
     def path(self, do: Do, facts: Facts | None = None) -> Path:
-        """What `do` makes of this state, apart from it."""
+        """Run `do` on a fork of this state."""
         path = Path(self.state.fork(), Body())
         if facts is not None:
             path.state.facts = facts
@@ -234,7 +236,7 @@ class KernelBuilder(ABC):
         return path
 
     def go_on(self, path: Path, do: Do) -> None:
-        """Evaluate more on a path; how it ends is in it, also where `do` raises."""
+        """Continue a path with `do`; the path has its end even if `do` raises."""
         state, body = self.state, self.body
         self._switch(path.state)
         self.body = path.body
@@ -253,14 +255,14 @@ class KernelBuilder(ABC):
         self.state = state
 
     def adopt(self, path: Path) -> None:
-        """Go on with how a path ends."""
+        """Continue from the end of a path."""
         self._switch(path.state)
         self.body.take(path.body)
 
     def attempt(self, do: Do) -> Path:
-        """A path on which values that cannot be carried end the evaluation; Mistake with `flow`.
+        """Try a path that ends if values cannot be carried, raising Mistake with `flow`.
 
-        Mistakes of another kind count, whichever way is taken.
+        Mistakes of other kinds count even if another way is taken.
         """
         outer, self.is_trial = self.is_trial, True
         path = Path(self.state.fork(), Body(around=self.body))
@@ -277,7 +279,7 @@ class KernelBuilder(ABC):
         return path
 
     def may_unroll(self, count: int) -> bool:
-        """Is there room for so many iterations more? Then they have it."""
+        """Reserve budget for this many more iterations; return whether there was any."""
         if not self.has_room(count):
             return False
         self.state.unrolled += count
@@ -303,8 +305,8 @@ class KernelBuilder(ABC):
         self.frame_count += 1
         return Frame(self.frame_count, file, scope, outer, environment)
 
-    def tree_of(self, function: Any) -> tree.Function:
-        """The definition of a function, with the releases and waits that it leaves out."""
+    def tree_of(self, function: object) -> tree.Function:
+        """Return a function's definition, with supplied releases and waits."""
         return self.repaired.get(place_of(own_code(function))) or definition(function)
 
     def forget(self, frame: Frame, result: Value = None) -> None:
@@ -315,7 +317,7 @@ class KernelBuilder(ABC):
         self.state.values = {v: x for v, x in values.items() if v.frame != frame.number}
 
     def variable(self, binding: Binding) -> Variable | None:
-        """The variable that a name means here; None if it is one of the names around."""
+        """Find the variable of a name; None if it is an outer name."""
         frame: Frame | None = None if isinstance(binding, Around) else self.frame
         while frame is not None:
             if frame.scope is binding.scope:  # type: ignore[union-attr]
@@ -326,8 +328,8 @@ class KernelBuilder(ABC):
     def variables(self, bindings: Iterable[Binding]) -> set[Variable]:
         return {found for each in bindings if (found := self.variable(each))}
 
-    def lost(self, values: Mapping[Variable, Any]) -> dict[bindings.Variable, Unusable]:
-        """The variables of this function that have lost their value on a path from here."""
+    def lost(self, values: Mapping[Variable, object]) -> dict[bindings.Variable, Unusable]:
+        """Return this function's variables that lost their value on a path from here."""
         return {
             variable.of: value
             for variable, value in values.items()
@@ -343,7 +345,7 @@ class KernelBuilder(ABC):
             return self._around(binding.name)
         value = self.state.values.get(variable, MISSING)
         if value is MISSING:
-            raise FlowBroken(  # an iteration before may have given it one
+            raise FlowBroken(  # an earlier iteration may assign it
                 codes.KERNEL_EXCEPTION,  # Python refuses it too
                 f"`{binding.name}` has no value here",
                 helps=("assign it before, on every path",),
@@ -373,7 +375,7 @@ class KernelBuilder(ABC):
     # Values ---------------------------------------------------------------------------------------
 
     def index(self, value: Value) -> Scalar:
-        """An integer as a run-time value."""
+        """Make a run-time integer."""
         if isinstance(value, Scalar) and value.kind is int:
             return value
         if isinstance(value, bool) or not isinstance(value, int):
@@ -386,8 +388,8 @@ class KernelBuilder(ABC):
         constant.is_natural = value >= 0
         return constant
 
-    def new(self, value: Any, carrier: Loop | None = None) -> Any:
-        """A container that the kernel makes, and may change."""
+    def new(self, value: ContainerT, carrier: Loop | None = None) -> ContainerT:
+        """Register a container that the kernel makes, and may change."""
         self.state.containers[id(value)] = Made(value, self.loop, [], carrier)
         return value
 
@@ -409,7 +411,7 @@ class KernelBuilder(ABC):
 
     @contextmanager
     def inside(self, loop: Loop, body: Body) -> Iterator[None]:
-        """What is evaluated inside belongs to the body of the loop."""
+        """Evaluate inside the body of a loop."""
         loops, self.loops = self.loops, (*self.loops, loop)
         try:
             with self.into(body):
@@ -418,11 +420,11 @@ class KernelBuilder(ABC):
             self.loops = loops
 
     def is_block(self, value: BlockValue) -> bool:
-        """Tell a block, also one that a loop or a condition carries, from an expression."""
+        """Is it a block, possibly carried by a loop or condition, and not an expression?"""
         is_carried = value.is_popped or not isinstance(value.owner, Op) or bool(value.owner.bodies)
         return is_carried or isinstance(value, HeldBlock)
 
-    def is_tensor(self, value: Value) -> bool:
+    def is_tensor(self, value: Value) -> TypeGuard[TensorLike]:
         return self.handles.is_tensor(value)
 
     def require(self, kind: KernelKind, call: str) -> None:

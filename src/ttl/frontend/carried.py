@@ -52,12 +52,12 @@ class Carried:
         self.builder, self.loop = builder, loop
         self.before = builder.state.values
         self.start: list[RunTime] = []
-        self.templates: dict[Variable, Any] = {}
-        self.fixed: dict[Variable, Unusable] = {}  # that have no value to carry
-        self.kept: list[Variable] = []  # that are again after each iteration what they were before
+        self.templates: dict[Variable, object] = {}
+        self.fixed: dict[Variable, Unusable] = {}  # have no value to carry
+        self.kept: list[Variable] = []  # get their old value back in each iteration
         self.blocks = CarriedBlocks(builder)
-        self.values_of_blocks: set[int] = set()  # the slots of blocks that are popped already
-        self.yielded: list[RunTime] = []  # what the body ends with in the slots
+        self.values_of_blocks: set[int] = set()  # the slots of blocks that are already popped
+        self.yielded: list[RunTime] = []  # the slots' values at the end of the body
         self.yielded_blocks: dict[int, RunTime] = {}
         read = uses_of_all(loop.nodes).read_first
         for variable in sorted(variables, key=lambda each: each.order):
@@ -88,8 +88,8 @@ class Carried:
             self.templates[variable] = template
 
     def _may_be_kept(self, variable: Variable, value: Value) -> bool:
-        """Does the body set it to what it is before, mostly (None) or always, and it has not turned
-        out that this is not enough? A fill is kept until it is seen which block it becomes.
+        """Does the body always, or mostly (None), reset the variable, and did this suffice so far?
+        A fill is kept until the loop shows which block it becomes.
         """
         given = constants_of(self.loop.nodes).get(variable.of, [])
         resets = [each for each in given if each and _is_again(each.value, value)]
@@ -110,7 +110,7 @@ class Carried:
             raise FlowBroken(codes.NOT_COMPILED_YET, what, grows=(variable, grown))
 
     def _check_releases(self) -> None:
-        """A loop releases what it acquires: a block from before it only one iteration can."""
+        """Refuse to release a block from before the loop: only one iteration could."""
         if self.loop.hidden or self.loop.may_release or not self.loop.nodes:
             return
         for block in _finished(self.builder) - self.finished:
@@ -119,8 +119,8 @@ class Carried:
                 what = f"a loop that releases a block of `{name}` acquired before it"
                 raise flow_broken(what, loop=self.loop)
 
-    def _template(self, value: Value, by_value: bool) -> Any:
-        """`by_value`: a block may be what it holds."""
+    def _template(self, value: Value, by_value: bool) -> object:
+        """Make a template; with `by_value`, a block may become its contents."""
         if (items := items_of(value)) is not None:
             by_value = by_value and not isinstance(value, slice)
             parts = [
@@ -160,18 +160,19 @@ class Carried:
             values[number].is_popped = True  # type: ignore[attr-defined]
         for variable, template in self.templates.items():
             value = filled(template, values, blocks)
-            value = list(value) if value is template else value  # a list that nothing is in
+            if isinstance(value, list) and value is template:
+                value = list(value)  # an empty list
             name_value(value, variable.name)
             self._make_lists(value, self._carrier(variable) or carrier)
             self.builder.state.values[variable] = value
 
     def _carrier(self, variable: Variable) -> Loop | None:
-        """The outermost loop around this one that carries a list to it."""
+        """Return the outermost loop that carries a list to this variable."""
         made = self.builder.state.containers.get(id(self.before[variable]))
         return None if made is None else made.carrier
 
     def _make_lists(self, value: Value, carrier: Loop | None) -> None:
-        """The lists in it are new ones, which may be changed here."""
+        """Register the lists in a value as new ones, which this body may change."""
         if isinstance(value, list):
             self.builder.new(value, carrier)
         for item in value if isinstance(value, (list, tuple)) else ():
@@ -180,7 +181,7 @@ class Carried:
     def leave(
         self, body: Body, arguments: Sequence[RunTime]
     ) -> tuple[list[RunTime], dict[Variable, Unusable]]:
-        """What the body yields, and the variables that cannot be used after the loop."""
+        """Return the yielded values, and the variables that are unusable after the loop."""
         self._check_kept()
         self._check_releases()
         ends = self.builder.state.values
@@ -195,7 +196,7 @@ class Carried:
                 raise broken.refuse()
             unusable[variable] = broken
         for variable, fixed in self.fixed.items():
-            if ends[variable] is not fixed:  # a loop around sees that it has changed
+            if ends[variable] is not fixed:  # so an outer loop sees the change
                 unusable[variable] = copy(fixed)
         for variable in ends:
             if variable not in self.before:
@@ -213,7 +214,7 @@ class Carried:
         broken = self._match(variable, template, value)
         return None if broken is None else Unusable(broken)
 
-    def _match(self, variable: Variable, template: Any, value: Any) -> RuleBroken | None:
+    def _match(self, variable: Variable, template: object, value: Any) -> RuleBroken | None:
         name, yielded = variable.name, self.yielded
         if isinstance(template, BlockSlot):
             if self.yielded_blocks.setdefault(template.number, value) is not value:
@@ -255,15 +256,15 @@ class Carried:
     def _is_read(self, template: object, body: Body, arguments: Sequence[RunTime]) -> bool:
         """Does the next iteration read it?"""
         if isinstance(template, list):
-            return True  # what is known of it, as its length, is written into the body
+            return True  # the body depends on known facts such as its length
         if _carries_blocks(template):
             return True
         read = {arguments[slot.number] for slot in slots_of(template)}
         return any(operand in read for op in body.walk() for operand in op.operands)
 
     def finish(self, results: Sequence[RunTime], unusable: dict[Variable, Unusable]) -> None:
-        """Bind the variables to the results of the loop. Which iteration finished something, if
-        any, is not known after it.
+        """Bind the variables to the loop's results. The iteration that finished a handle, if any,
+        is unknown afterwards.
         """
         state = self.builder.state
         state.doubtful = {**dict.fromkeys(state.doubtful, None), **self.doubtful}
@@ -273,7 +274,7 @@ class Carried:
 
 
 def _finished(builder: KernelBuilder) -> set[HeldBlock]:
-    """The blocks that are released, on one path at least."""
+    """Return the blocks that at least one path releases."""
     handles = builder.state.released | builder.state.doubtful.keys()
     return {handle for handle in handles if isinstance(handle, HeldBlock)}
 
@@ -303,21 +304,21 @@ def _fits(builder: KernelBuilder, value: Value, type: Attribute) -> bool:
 
 
 def assigned(builder: KernelBuilder, uses: Uses) -> set[Variable]:
-    """The variables that statements may assign to, also through functions they call."""
+    """Return the variables that statements may assign, also through functions they call."""
     values, found = builder.state.values, builder.variables(uses.stored)
-    # `block += value` changes what the block holds, not what its name stands for.
+    # `block += value` changes the block's contents, not its name.
     summed = builder.variables(uses.stored - uses.rebound)
     found -= {variable for variable in summed if isinstance(values.get(variable), HeldBlock)}
     found |= {each for each in builder.variables(uses.changed) if _is_own_list(builder, each)}
     for frame in builder.frame.callers:
         found |= {*frame.shared}
-    # A function that has returned another one, which assigns to its variables.
+    # A returned function may assign its outer variables.
     returned = [value.frame for value in values.values() if isinstance(value, LocalFunction)]
     return found | ({each for frame in returned for each in frame.shared} & values.keys())
 
 
 def _is_own_list(builder: KernelBuilder, variable: Variable) -> bool:
-    """A list that the kernel made, under the only name that it has."""
+    """Is it a list that the kernel made, held by this variable only?"""
     value = builder.state.values.get(variable)
     if not isinstance(value, list) or id(value) not in builder.state.containers:
         return False
@@ -325,7 +326,7 @@ def _is_own_list(builder: KernelBuilder, variable: Variable) -> bool:
 
 
 def grow(builder: KernelBuilder, variable: Variable, kind: type | Attribute | None) -> bool:
-    """Give a variable the value as a number of another kind or as a block; can that be?"""
+    """Convert a variable to another kind of number or to a block; return False if impossible."""
     if kind is None:
         return True
     value = builder.state.values.get(variable, MISSING)
@@ -335,7 +336,7 @@ def grow(builder: KernelBuilder, variable: Variable, kind: type | Attribute | No
         elif not isinstance(value, BlockValue) or value.type == kind:
             return False
         builder.state.values[variable] = typed(builder, value, kind)
-    elif value is None:  # what a function returns from a loop
+    elif value is None:  # from a function that returns inside a loop
         builder.state.values[variable] = kind(0)
     else:
         now = kind_of(value)
@@ -347,6 +348,6 @@ def grow(builder: KernelBuilder, variable: Variable, kind: type | Attribute | No
 
 
 def has_block(value: Value, may_be_read: bool) -> bool:
-    """`may_be_read`: one that other kernels wrote is carried by what it holds."""
+    """Does it have blocks or transfers? With `may_be_read`, readable ones do not count."""
     blocks = [leaf for leaf in leaves(value) if isinstance(leaf, (HeldBlock, TransferValue))]
     return any(not (may_be_read and is_readable(block)) for block in blocks)

@@ -1,12 +1,12 @@
 """Blocks and transfers that a loop carries: `held = following` at the end of its body.
 
-rule NAME   data movement: the loop's body, its next iteration and what follows the loop each have
-            their own name for the block. It is handed over and acquired again, in the same order;
-            nothing happens on the chip. So every block has one acquire, and stands in its buffer
-            where counting says.
-rule VALUE  compute: what the block holds is carried, and the block is popped at once. Kept, it
-            would stand in front of the blocks that follow, and those beyond the edge of a buffer
-            have no address for the calls of a compute kernel.
+rule NAME   data movement: the loop's body, its next iteration and the code after the loop each have
+            their own name for the block. Each one hands it over and acquires it again, in order,
+            which does nothing on the chip. So every block has one acquire, at the place in its
+            buffer that counting gives.
+rule VALUE  compute: the loop carries the block's contents, and pops the block at once. If kept, it
+            would precede later blocks, and those beyond the edge of a buffer have no address for
+            the calls of a compute kernel.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ class CarriedBlocks:
     def __init__(self, builder: KernelBuilder):
         self.builder = builder
         self.start: list[RunTime] = []
-        self.order: list[int] = []  # in which they are handed over, oldest first
+        self.order: list[int] = []  # hand-over order, oldest first
 
     def takes(self, value: Value) -> TypeGuard[HeldBlock | TransferValue]:
-        """rule NAME: what the program itself will release or wait for.
+        """Does rule NAME apply: will the program itself release it or wait for it?
 
-        A transfer of a pipe has counters.
+        Not to a transfer of a pipe, which has counters.
         """
         is_movement = self.builder.kernel.kind is KernelKind.DATAMOVEMENT
         if isinstance(value, TransferValue) and value.kind in ("read", "write"):
@@ -47,7 +47,7 @@ class CarriedBlocks:
         return is_movement and self._is_left_to_program(value)
 
     def takes_value(self, value: Value) -> TypeGuard[HeldBlock]:
-        """rule VALUE"""
+        """Does rule VALUE apply?"""
         is_compute = self.builder.kernel.kind is KernelKind.COMPUTE
         return is_compute and self._is_left_to_program(value) and is_readable(value)
 
@@ -57,7 +57,7 @@ class CarriedBlocks:
         return not value.is_scoped and value not in self.builder.state.released
 
     def pop_blocks(self, values: list[RunTime], numbers: Collection[int]) -> None:
-        """rule VALUE: put what they hold in place of the blocks among some of the values."""
+        """Pop blocks among these values by rule VALUE, replacing them by their contents."""
         some = [values[number] for number in sorted(numbers)]
         blocks = dict.fromkeys(value for value in some if self.takes_value(value))
         popped = {block: self._popped(block) for block in sorted(blocks, key=_age)}
@@ -79,7 +79,7 @@ class CarriedBlocks:
         return self.start.index(value)
 
     def broken(self, number: int, value: Value) -> FlowBroken | None:
-        """Why the value cannot take the place of the one that the loop starts with."""
+        """Return why a value cannot replace the one at the start of the loop, or None."""
         if self.takes(value) and is_alike(value, self.start[number]):
             return None
         return flow_broken("a loop that carries something else than it starts with")
@@ -90,7 +90,7 @@ class CarriedBlocks:
         self.hand_over(self.start)
 
     def hand_over(self, values: Sequence[RunTime]) -> None:
-        """rule NAME: what takes the place of each value that it starts with."""
+        """Hand over the replacement of each starting value by rule NAME."""
         if len({*values}) < len(values):
             raise flow_broken("a loop that gives a block or a transfer two names")
         ordered = [values[number] for number in self.order]
@@ -120,12 +120,12 @@ class CarriedBlocks:
 
 
 def is_readable(value: Value) -> TypeGuard[HeldBlock]:
-    """A block that other kernels wrote: what it holds can stand for it."""
+    """Did other kernels write the block, so that its contents can replace it?"""
     return isinstance(value, HeldBlock) and value.is_waited
 
 
 def is_alike(one: RunTime, other: RunTime) -> bool:
-    """Blocks of one end of a buffer, or transfers of one kind."""
+    """Are both blocks at one end of a buffer, or transfers of one kind?"""
     return one.type == other.type and _end(one) == _end(other)
 
 
@@ -134,15 +134,15 @@ def _end(value: RunTime) -> object:
 
 
 def _age(value: RunTime) -> int:
-    return value.age if isinstance(value, HeldBlock) else 0  # transfers have none
+    return value.age if isinstance(value, HeldBlock) else 0  # transfers have no age
 
 
 CARRYING = (scf.YieldOp, scf.ForOp, scf.WhileOp)
 
 
 def stores_under_aliases(body: Body) -> Iterator[Diagnostic]:
-    """Stores into a block that a loop or branch carries: what it holds stands for it there, and a
-    store is seen by every name of a block.
+    """Report stores into a block that a loop or branch carries by its contents: every name of a
+    block must see a store.
     """
     carried = {v for op in body.walk() if op.becomes in CARRYING for v in op.operands}
     for op in body.walk():

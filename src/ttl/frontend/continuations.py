@@ -1,9 +1,9 @@
-"""What a kernel still has to do at some place: statements, and the ends of what they stand in.
+"""The rest of a kernel at some place: statements, and the ends of the constructs around it.
 
-A step gets the steps that follow it and returns those that are left to do. So a branch can take
-what follows along, and a jump leaves steps out:
-rule REST   what follows an `if` is done in both its branches if they end with values that cannot
-            be joined and are read later, or if a branch may jump; else after it, once.
+A step gets the steps that follow it and returns those that are left to do. So a branch can
+duplicate the rest, and a jump can leave steps out:
+rule REST   the steps after an `if` are done in both branches if these end with values that cannot
+            be joined and are read later, or if a branch may jump; otherwise after it, once.
 rule JUMP   `return`, `break` and `continue` leave out the steps up to their end, except that every
             `with` in between is closed.
 """
@@ -24,7 +24,7 @@ from .value_ranges import Undecided
 
 @dataclass(frozen=True, slots=True, eq=False)
 class End:
-    """The end of a `with`, or of what `jump` leaves: an iteration (continue), a loop (break)."""
+    """The end of a `with`, or of the construct that `jump` leaves: an iteration or a loop."""
 
     do: Callable[[], None]
     jump: str | None = None
@@ -35,15 +35,15 @@ ITERATION_END, LOOP_END = (End(lambda: None, jump) for jump in ("continue", "bre
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Enter:
-    """Something to do at a node's place; `enter` gets the steps that follow, returns those left."""
+    """An action at a node's place; `enter` gets the following steps and returns those left."""
 
     node: tree.Node
     enter: Callable[[Steps], Steps]
-    body: Sequence[tree.Statement] = ()  # of a loop that is entered
+    body: Sequence[tree.Statement] = ()  # of an entered loop
 
 
 def doing(node: tree.Node, do: Callable[[], object]) -> Enter:
-    """Makes a step of an action after which everything that follows is left."""
+    """Make a step of an action that leaves all following steps."""
 
     def enter(rest: Steps) -> Steps:
         do()
@@ -54,13 +54,13 @@ def doing(node: tree.Node, do: Callable[[], object]) -> Enter:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Choice:
-    """An `if`: of the program, or on a value for which each branch is made."""
+    """An `if` of the program, or on a value that needs a branch for each case."""
 
     node: tree.Node
     test: Callable[[], Value]
     then: Steps
     otherwise: Steps
-    deciding: Undecided | None = None  # where it is called, the value may be decided
+    deciding: Undecided | None = None  # where the called code may decide the value
 
 
 Step = tree.Statement | End | Enter | Choice
@@ -83,12 +83,12 @@ def uses_of_steps(steps: Iterable[Step]) -> Uses:
 
 def jumps_in(step: Step) -> Jumps:
     found = uses_of_step(step).jumps
-    # The end of an iteration comes with it.
+    # An iteration includes its end.
     return found - {"continue"} if isinstance(step, Enter) else found
 
 
 def split_after_end(steps: Steps, jump: str) -> tuple[Steps, Steps]:
-    """The steps up to the end that a jump leads to, with it, and those after it."""
+    """Split the steps after the end that a jump leads to."""
     for position, step in enumerate(steps):
         if isinstance(step, End) and step.jump == jump:
             return steps[: position + 1], steps[position + 1 :]
@@ -96,7 +96,7 @@ def split_after_end(steps: Steps, jump: str) -> tuple[Steps, Steps]:
 
 
 def up_to_jumps(steps: Steps, jumps: Iterable[str]) -> tuple[Steps, Steps]:
-    """The steps that are left out by one of the jumps, and those after them."""
+    """Split off the steps that one of the jumps leaves out."""
     for jump in ("return", "break", "continue"):
         if jump in jumps:
             return split_after_end(steps, jump)
@@ -104,7 +104,7 @@ def up_to_jumps(steps: Steps, jumps: Iterable[str]) -> tuple[Steps, Steps]:
 
 
 def leave(steps: Steps, jump: str) -> Steps:
-    """rule JUMP: what is left to do after a jump."""
+    """Return the steps left after a jump, by rule JUMP."""
     skipped, rest = split_after_end(steps, jump)
     for step in skipped:
         if isinstance(step, End):
@@ -113,7 +113,7 @@ def leave(steps: Steps, jump: str) -> Steps:
 
 
 def reads_first(steps: Iterable[Step], variables: Iterable[Variable]) -> set[Variable]:
-    """The variables that the steps may read before they give them a value."""
+    """Return the variables that the steps may read before assigning them."""
     wanted, found = {*variables}, set[Variable]()
     for step in steps if wanted else ():
         uses = uses_of_step(step)
@@ -125,7 +125,7 @@ def reads_first(steps: Iterable[Step], variables: Iterable[Variable]) -> set[Var
 
 
 def live_steps(steps: Steps, variables: set[Variable]) -> int:
-    """How many steps there are up to the last that may read what the variables have now."""
+    """Count the steps up to the last that may read the current values of variables."""
     count, wanted = 0, {*variables}
     for position, step in enumerate(steps):
         uses = uses_of_step(step)

@@ -54,12 +54,10 @@ def _start_and_extent(
         extent = constant_difference(
             size if item.stop is None else _bound(item.stop, layout), start
         )
-    first = start if isinstance(start, int) else 0  # as far as it is known before the run
+    first = start if isinstance(start, int) else 0  # as far as known before the run
     if extent < 1 or first < 0 or first + extent > size:
         if not isinstance(start, int):
-            message = (
-                f"a slice of {extent} {layout.unit} of {tensors.A_TENSOR} is not in 0:{size}"
-            )
+            message = f"a slice of {extent} {layout.unit} of {tensors.A_TENSOR} is not in 0:{size}"
             raise tensors.wrong_slice(message, layout, subject=tensor)
         text = f"{start}:{start + extent}" if isinstance(item, slice) else f"{start}"
         raise tensors.out_of_range(text, dimension, size, layout, tensor)
@@ -67,7 +65,7 @@ def _start_and_extent(
 
 
 def _bound(item: Value, layout: Layout) -> Value:
-    """A run-time integer, or an int; numpy has such too."""
+    """Return a run-time integer, or an int, possibly converted from numpy."""
     if isinstance(item, Scalar) and item.kind is int:
         return item
     try:
@@ -81,7 +79,7 @@ def _bound(item: Value, layout: Layout) -> Value:
 
 
 def constant_difference(stop: Value, start: Value) -> int:
-    """`stop - start` where it is a constant, as in `row * 2 : row * 2 + 2`."""
+    """Return `stop - start` if it is a constant, as in `row * 2 : row * 2 + 2`."""
     found = known_difference(stop, start)
     if found is None:
         raise flow_broken(
@@ -107,7 +105,7 @@ def copy(builder: KernelBuilder, src: Value, dst: Value) -> Value:
     source, destination = block_type(src.type), block_type(dst.type)
     if source != destination:
         raise tensors.type_mismatch(source, destination, "a copy connects")
-    return builder.copied([src, dst], "read")  # between blocks of a node the destination reads
+    return builder.copied([src, dst], "read")  # within a node, the destination block reads
 
 
 def _cannot_copy(source: Value, destination: Value) -> RuleBroken:

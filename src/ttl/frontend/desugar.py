@@ -1,4 +1,4 @@
-"""Statements that are written with simpler ones, where the evaluation turns out to need them."""
+"""Rewrite statements as simpler ones, for evaluations that need them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SIMPLE = (tree.Evaluate, tree.Assign, tree.Update)
 
 @lru_cache(maxsize=256)
 def tested_inside(node: tree.While) -> tree.While:
-    """`while f() > 0:` as a loop that is left where the test fails."""
+    """Rewrite `while f() > 0:` as a loop with a `break` where the test fails."""
     place = node.place
     fails = tree.Unary(node.test.place, "not", node.test)
     leave = tree.Branch(place, fails, (tree.Jump(place, "break"),), ())
@@ -33,8 +33,8 @@ class RangeLoop(NamedTuple):
 
 @lru_cache(maxsize=256)
 def nest_of(node: tree.Loop | tree.While) -> tuple[RangeLoop, ...]:
-    """Loops that have nothing in them but the next one, over what calls without calls in them
-    give, each with a counter of its own; () for others.
+    """Return perfectly nested loops over calls without calls in their arguments, each with its own
+    counter; () for others.
     """
     if not isinstance(node, tree.Loop) or not isinstance(node.over, tree.Call):
         return ()
@@ -52,8 +52,8 @@ def nest_of(node: tree.Loop | tree.While) -> tuple[RangeLoop, ...]:
 
 @lru_cache(maxsize=256)
 def without_first(nest: tuple[RangeLoop, ...], ranges: tuple[range, ...]) -> tree.Loop:
-    """The loops of a nest but for their very first iteration: the innermost loop begins with its
-    second step where the others are at their first.
+    """Return a nest without its very first iteration: the innermost loop starts at its second step
+    if all others are at their first.
     """
     *outer, inner = nest
     place, steps = inner.node.place, ranges[-1]
@@ -79,7 +79,7 @@ def without_first(nest: tuple[RangeLoop, ...], ranges: tuple[range, ...]) -> tre
 
 @lru_cache(maxsize=1024)
 def without_choice(node: tree.Statement) -> tree.Branch | None:
-    """`f(a if c else b)` as `if c: f(a)` and `else: f(b)`; None if there is no choice in it."""
+    """Rewrite `f(a if c else b)` as `if c: f(a)` and `else: f(b)`; None without a choice."""
     choice = next(_choices(node), None) if isinstance(node, SIMPLE) else None
     if choice is None:
         return None
@@ -91,7 +91,7 @@ SKIPPED = (tree.Function, tree.Comprehension, tree.Logic)
 
 
 def _choices(node: tree.Node) -> Iterator[tree.Choice]:
-    """Conditional expressions that are evaluated whenever the statement is, once."""
+    """Yield conditional expressions that the statement evaluates exactly once."""
     if isinstance(node, tree.Choice):
         yield node
     elif not isinstance(node, SKIPPED):

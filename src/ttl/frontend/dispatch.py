@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType, MethodWrapperType
 from typing import Any
@@ -44,19 +44,19 @@ def handled(
     keywords: dict[str, Value],
     called_as: object = None,
 ) -> Value:
-    """`called_as`: the function of the language, the name of a method or a function of Python's."""
+    """Call a handler; `called_as` names the function or method in messages."""
     try:
         return handler(builder, *arguments, **keywords)
     except TypeError:
         try:
             inspect.signature(handler).bind(builder, *arguments, **keywords)
-        except TypeError as error:  # the call itself is wrong, not something in it
+        except TypeError as error:  # the call itself is wrong, not its body
             raise _wrong_call(called_as, error, arguments) from None
         raise
 
 
 def _wrong_call(called_as: Any, error: TypeError, arguments: list[Value]) -> RuleBroken:
-    """In the words of the simulator."""
+    """Describe a wrong call in the words of the simulator."""
     if called_as in PYTHON_NAMES:
         return raised(f"TypeError: {called_as}(): {error}")
     public = public_class(example(arguments[0])) if isinstance(called_as, str) else None
@@ -105,8 +105,8 @@ def _call_of_python(
 
 
 def _inside(function: Value) -> tuple[Value, list[Value], dict[str, Value]] | None:
-    """The function in a method, a partial() or an object of the program's own, and what it is
-    given first.
+    """Return the function inside a method, a partial() or a user's callable object, with its first
+    arguments.
     """
     first: Any = function
     part: Callable[[str], Any] = partial(getattr, function)
@@ -122,7 +122,7 @@ def _inside(function: Value) -> tuple[Value, list[Value], dict[str, Value]] | No
 
 
 def _require_callable(builder: KernelBuilder, function: object, given: list[Value]) -> None:
-    """Refuse what cannot be called now, on constants."""
+    """Refuse a function that cannot be called now on constants."""
     function = function.first if isinstance(function, PerNode) else function
     if not callable(function) or isinstance(function, StandIn):
         raise refused(function, "is not callable")
@@ -155,7 +155,7 @@ def _called_now(
 
 
 def _items_of(builder: KernelBuilder, function: object, given: Value) -> Value:
-    """All items of a generator, for a function that asks for them all before it does anything."""
+    """Return all items of a generator, for functions that need them all at the start."""
     if not isinstance(given, Generator) or _is_one_of(function, (enumerate, len)):
         return given
     before = len(builder.body.ops)
@@ -170,12 +170,14 @@ def _items_of(builder: KernelBuilder, function: object, given: Value) -> Value:
 AT_ONCE = (dict, frozenset, list, max, min, set, sorted, sum, tuple)
 
 
-def _called(function: Any, arguments: list[Value], names: list[str], values: list[Value]) -> Value:
+def _called(
+    function: Callable[..., Value], arguments: list[Value], names: list[str], values: list[Value]
+) -> Value:
     return function(*arguments, **dict(zip(names, values, strict=True)))
 
 
 def _not_called(function: Value) -> RuleBroken:
-    """A debugger is for the simulator; nothing else of Python's runs in a kernel."""
+    """Refuse a call: a debugger needs the simulator, other Python does not run in kernels."""
     if isinstance(function, Operation):
         return wrong_argument(f"operation {function.__name__} is called in a kernel", ONE_BY_ONE)
     if function is breakpoint or _library(function) == "pdb" or _is_of_language(function):
@@ -184,12 +186,12 @@ def _not_called(function: Value) -> RuleBroken:
     return not_in_kernels(f"a call of {called(function)!r}", *helps)
 
 
-def has_block(values: Any) -> bool:
+def has_block(values: Iterable[object]) -> bool:
     return any(map(is_block, all_in(values)))
 
 
-def _has_object(values: Any) -> bool:
-    """A block, a transfer or a pipe, which Python's functions know nothing of."""
+def _has_object(values: Iterable[object]) -> bool:
+    """Does it contain a block, a transfer or a pipe, which are foreign to Python?"""
     found = (each for each in all_in(values) if isinstance(each, (RunTime, Fill)))
     return not all(isinstance(each, Scalar) for each in found)
 
@@ -200,7 +202,7 @@ def _is_users(function: Value) -> bool:
     return not is_pyttlang_file(function.__code__.co_filename)
 
 
-ENDING = (sys.exit, os._exit, os.abort)  # the process: no engine lets a kernel do that
+ENDING = (sys.exit, os._exit, os.abort)  # ends the process, which no engine allows in a kernel
 
 
 def _ends_process(function: Value) -> bool:
@@ -209,19 +211,19 @@ def _ends_process(function: Value) -> bool:
 
 
 def _is_one_of(function: Value, functions: tuple[Value, ...]) -> bool:
-    """By identity: a tensor compares its elements."""
+    """Compare by identity, because a tensor compares its elements."""
     return any(function is each for each in functions)
 
 
 def _is_of_language(function: Value) -> bool:
-    """Not one of a tensor of the embedded ttnn."""
+    """Is it the language's, and not a method of an embedded ttnn tensor?"""
     module = str(getattr(function, "__module__", None) or type(function).__module__)
     return is_ours(module) and not module.startswith("ttl.ttnn")
 
 
-NUMERIC = ("math", "numpy")  # what is in them is not for kernels, though some of it is Python
+NUMERIC = ("math", "numpy")  # not for kernels, though partly written in Python
 ITERATING = (min, max, sum, any, all)
-OF_NUMBERS = (hex, oct, bin, chr)  # no engine can do these of a block either
+OF_NUMBERS = (hex, oct, bin, chr)  # no engine computes these of a block either
 
 
 def _library(function: Value) -> str:

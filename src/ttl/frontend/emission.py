@@ -1,10 +1,10 @@
-"""Makes operations of the dialect from the form before IR (hir.py): one walk, once all is decided.
+"""Make the dialect's operations from the form before IR (hir.py), in one walk after all decisions.
 
-While a loop is evaluated it is not known which of its variables matter after it: all that it
-changes become results. Here those are left out that nothing needs:
-rule NEED  what an operation with an effect uses is needed, and what a needed value is calculated
-           from. A needed result, or a needed argument of a loop's body, needs what the body carries
-           for it and what it starts from.
+While a loop is evaluated, all variables it changes become results, because it is unknown which ones
+matter after it. This walk leaves out unneeded ones:
+rule NEED  the operands of an operation with an effect are needed, and so are the operands that
+           calculate a needed value. A needed result, or a needed argument of a loop's body, needs
+           the body's value for it and its starting value.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from ttl.dialects.locations import location_of
 from .handles import Handles
 from .hir import Body, Op, Place, RunTime
 
-# Of loops and branches, and of the ends of their bodies: the operands before those that they carry.
+# Operands before the carried ones, for loops, branches and the ends of their bodies.
 BOUNDS: dict[type[Operation], int] = {
     **dict.fromkeys((scf.WhileOp, ttl.IfSrcOp, ttl.IfDstOp, scf.YieldOp, ttl.YieldOp), 0),
     **dict.fromkeys((scf.IfOp, scf.ConditionOp), 1),
     scf.ForOp: 3,
 }
-# The arguments of a body before those that it carries.
+# Arguments of a body before the carried ones.
 FIRST: dict[type[Operation], int] = {scf.ForOp: 1, ttl.IfSrcOp: 1, ttl.IfDstOp: 1}
 CALCULATIONS = (
     ttl.NodeIndexOp, ttl.FloatDivisionOp, ttl.TensorSliceOp, ttl.PipeValueOp, ttl.RoleOp,
@@ -37,7 +37,7 @@ CALCULATIONS = (
 
 
 class _Needed:
-    """rule NEED"""
+    """Find the needed values by rule NEED."""
 
     def __init__(self, body: Body):
         self.values: set[RunTime] = set()
@@ -119,7 +119,7 @@ class Emission:
                 self._emit(op, block, kept)
 
     def _emit(self, op: Op, block: Block, kept: Sequence[int] = ()) -> None:
-        """`kept`: which of the values that it carries are needed, for the end of a body."""
+        """Emit an operation; `kept` lists the needed carried values at the end of a body."""
         operands, results = op.operands, op.results
         if op.becomes in BOUNDS:
             if op.bodies:
@@ -143,7 +143,7 @@ class Emission:
         regions = [Region(self._region_block(op, body, kept)) for body in op.bodies]
         if op.becomes is scf.IfOp:
             if len(regions) > 1 and not kept and len(regions[1].block.ops) == 1:
-                regions[1] = Region()  # there is nothing to do
+                regions[1] = Region()  # an empty branch
             regions += [Region()] * (2 - len(regions))
         return regions
 

@@ -1,4 +1,4 @@
-"""What is around a kernel: the names that its functions use, and the trees of those functions."""
+"""The surroundings of a kernel: the outer names of its functions, and their trees."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from .node_values import MakeArgument, merged
 
 
 class Environment:
-    """The names around one function, which has one closure for each node or one for all."""
+    """The names around one function, which has one closure per node or one for all."""
 
     def __init__(self, functions: tuple[FunctionType, ...]):
         self.functions = functions
         self._found: dict[str, object] = {}
 
-    def lookup(self, name: str, make: MakeArgument) -> Any:
-        """What `name` stands for; MISSING if nothing."""
+    def lookup(self, name: str, make: MakeArgument) -> object:
+        """Return the value of an outer name, or MISSING."""
         function = self.functions[0]
         if name not in own_code(function).co_freevars:
             return named_value(name, function)
@@ -45,5 +45,5 @@ def definition(function: Any) -> tree.Function:
 
 
 def repaired_trees(function: object) -> dict[tuple[CodeType, str], tree.Function]:
-    """The definitions of the kernel and its helpers that leave out releases or waits, with them."""
+    """Return the definitions of kernel and helpers that needed supplied releases or waits."""
     return {place_of(points.code): points.function for points in function_points(function)}

@@ -29,7 +29,7 @@ from .value_ranges import of_this_path
 
 def expression(builder: KernelBuilder, node: tree.Expression) -> Any:
     handler = EXPRESSIONS.get(type(node))
-    outer, builder.node = builder.node, node  # as builder.at(), which takes longer
+    outer, builder.node = builder.node, node  # like builder.at(), which is slower
     try:
         if handler is None:
             raise not_in_kernels(f"`{getattr(node, 'kind', type(node).__name__)}` expressions")
@@ -41,7 +41,7 @@ def expression(builder: KernelBuilder, node: tree.Expression) -> Any:
 
 
 def table(builder: KernelBuilder, node: tree.Table) -> Value:
-    found: dict[Any, Value] = {}
+    found: dict[object, Value] = {}
     for key, value in zip(node.keys, node.values, strict=True):
         if key is None:
             found |= expression(builder, value)
@@ -64,14 +64,14 @@ def comprehension(builder: KernelBuilder, node: tree.Comprehension) -> Value:
         items = comprehended(builder, node, lambda: expression(builder, node.value))
         return set_of(builder, items) if node.kind == "set" else builder.new(items)
 
-    def pair() -> tuple[Any, Value]:
+    def pair() -> tuple[object, Value]:
         return expression(builder, key), expression(builder, node.value)
 
     return dict_of(builder, comprehended(builder, node, pair))
 
 
 def _generator(builder: KernelBuilder, node: tree.Comprehension) -> Generator:
-    """What its first `for` goes over is known now, the rest when it is gone over."""
+    """Evaluate the first sequence now, and the rest when the generator is consumed."""
     variable, function = function_of(node)
     frame = builder.new_frame(builder.frame.file, node.scope, builder.frame)
     first = expression(builder, node.generators[0].over)
@@ -96,7 +96,7 @@ def sequence(builder: KernelBuilder, node: tree.Sequence) -> Value:
 
 
 def _items(builder: KernelBuilder, nodes: Iterable[tree.Expression]) -> list[Value]:
-    """The values of a display or of arguments, `*values` among them."""
+    """Evaluate the items of a display or of arguments, with `*values`."""
     items: list[Value] = []
     for node in nodes:
         if isinstance(node, tree.Starred):
@@ -112,7 +112,7 @@ def slice_display(builder: KernelBuilder, node: tree.Slice) -> Value:
 
 
 def text(builder: KernelBuilder, node: tree.Text) -> Value:
-    """An f-string; only print() takes one with run-time values."""
+    """Evaluate an f-string; only print() takes one with run-time values."""
     pieces: list[str | tuple[Scalar, str]] = []
     for part in node.pieces:
         if isinstance(part, tree.Formatted):
@@ -161,7 +161,7 @@ def binary_expression(builder: KernelBuilder, node: tree.Binary) -> Value:
 
 
 def comparison(builder: KernelBuilder, node: tree.Compare) -> Value:
-    """`a < b <= c`: b is evaluated once, c only if it matters."""
+    """Evaluate `a < b <= c`: b once, c only if needed."""
     left = expression(builder, node.first)
 
     def step(sign: str, other: tree.Expression) -> Value:
@@ -205,7 +205,7 @@ def call_expression(builder: KernelBuilder, node: tree.Call) -> Value:
     return call(builder, attribute_of(builder, called, function.name), arguments, keywords)
 
 
-EXPRESSIONS: dict[type[tree.Node], Callable[[KernelBuilder, Any], Value]] = {
+EXPRESSIONS: dict[type[tree.Node], Callable[..., Value]] = {
     tree.Constant: lambda builder, node: node.value,
     tree.Name: lambda builder, node: builder.lookup(node.binding),
     tree.Sequence: sequence,

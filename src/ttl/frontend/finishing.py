@@ -1,4 +1,4 @@
-"""Releases and waits that a program leaves out, where source/facts/releases.py puts them."""
+"""Finish handles: releases and waits supplied by source/facts/releases.py."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def finish_handles(
 
 
 def finish_scope(builder: KernelBuilder, blocks: list[HeldBlock]) -> None:
-    """The end of a `with`: what the program has not released itself."""
+    """End a `with`: release the blocks that the program has not released itself."""
     held = [block for block in blocks if block not in builder.state.released]
     for block in held:
         builder.number(block)
@@ -56,7 +56,7 @@ def _finish(builder: KernelBuilder, handle: RunTime) -> None:
 
 
 def _finish_on_other_path(builder: KernelBuilder, handle: RunTime) -> None:
-    """The program has finished it under a condition."""
+    """Finish a handle on the path where a condition did not."""
     decided = builder.state.doubtful[handle]
     if decided is None:
         raise not_yet("a block or transfer that several conditions have finished or not")
@@ -67,7 +67,7 @@ def _finish_on_other_path(builder: KernelBuilder, handle: RunTime) -> None:
 
 
 def _reached(builder: KernelBuilder, values: Iterable[Value]) -> Iterator[RunTime]:
-    """Handles, also in containers, groups and transfers."""
+    """Yield handles, including those in containers, groups and transfers."""
     for value in values:
         if isinstance(value, dict):
             yield from _reached(builder, value.values())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from types import FunctionType
 
 from ttl.diagnostics import codes
 from ttl.language.calls import written_call
@@ -25,7 +25,7 @@ from .state import Frame, LocalFunction
 
 @dataclass(frozen=True, slots=True)
 class BoundMethod:
-    """A method of a block, transfer or list of the kernel that is not called at once."""
+    """A method of a block, transfer or list of the kernel that is not called immediately."""
 
     owner: Value
     method: Callable[..., Value]
@@ -47,7 +47,7 @@ def local_function(builder: KernelBuilder, node: tree.Function) -> LocalFunction
 def inline(
     builder: KernelBuilder, function: Value, arguments: list[Value], keywords: dict[str, Value]
 ) -> Value:
-    """The call of a function of the program."""
+    """Evaluate the call of a user's function in place."""
     node, signature, frame = _entered(builder, function)
     if _running(builder, node) > MOST_CALLS:
         what = f"a function that calls itself more than {MOST_CALLS} times, or without end"
@@ -90,7 +90,8 @@ def _entered(
         node, outer = function.tree, function.frame
         return node, function.signature, builder.new_frame(outer.file, node.scope, outer)
     functions = function.objects if isinstance(function, NodeFunctions) else (function,)
-    first: Any = functions[0]
+    first = functions[0]
+    assert isinstance(first, FunctionType)
     code = own_code(first)
     if code.co_flags & (inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise not_in_kernels("coroutines")
@@ -105,5 +106,5 @@ MOST_CALLS = 32
 
 
 def _running(builder: KernelBuilder, node: tree.Function) -> int:
-    """How many calls of a function are being evaluated."""
+    """Count the calls of a function that are being evaluated."""
     return sum(frame.scope is node.scope for frame in builder.frame.callers if frame.caller)

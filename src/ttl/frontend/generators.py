@@ -1,9 +1,9 @@
-"""Generators: what a `for` does with each value is done where the generator yields it.
+"""Generators: the body of a `for` runs where the generator yields each value.
 
 rule PLACE  the body of the `for` becomes a function, which the generator calls in the place of each
             `yield`
-rule STOP   that function says whether it has left the loop: then the generator returns
-rule ONCE   a generator is gone over once, in the loop around the place where it was made
+rule STOP   that function returns whether it left the loop: then the generator returns
+rule ONCE   a generator is consumed once, in the loop around the place that made it
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from inspect import Parameter, Signature
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from xdsl.dialects import scf
 from xdsl.traits import Pure
@@ -38,15 +38,15 @@ class Generator:
     builder: KernelBuilder
     node: tree.Function
     frame: Frame
-    loop: Loop | None  # around the place where it was made
-    items: Callable[[], list[Any]]  # all that are left, at once
+    loop: Loop | None  # around its creation
+    items: Callable[[], list[object]]  # makes all remaining items at once
 
-    def __iter__(self) -> Iterator[Any]:
+    def __iter__(self) -> Iterator[object]:
         is_over = self.start()
         return iter(() if is_over else self.items())
 
     def start(self, may_stop: bool = False) -> bool:
-        """rule ONCE; True: it has no more values on any path."""
+        """Begin to consume it (rule ONCE); return whether it is exhausted on all paths."""
         state = self.builder.state
         is_over = state.started.get(self)
         if is_over is False:
@@ -57,7 +57,7 @@ class Generator:
         return bool(is_over)
 
     def run(self, consumer: Value, may_stop: bool = False, unrolls: bool = False) -> None:
-        """Call the consumer with each value; `unrolls`: in no loop at run time, if that can be."""
+        """Call the consumer with each value; `unrolls` avoids run-time loops where possible."""
         builder, frame = self.builder, self.frame
         variable, node = consuming(self.node, may_stop)
         builder.state.values[frame.variable(variable)] = consumer
@@ -67,7 +67,7 @@ class Generator:
 
 
 def evaluate_body(builder: KernelBuilder, frame: Frame, node: tree.Function) -> Value:
-    """What a call returns; its arguments are in the frame's variables."""
+    """Evaluate a function body and return its result; the frame's variables hold its arguments."""
     builder.state.values[frame.variable(RETURNED)] = None
     mistakes = len(builder.state.mistakes)
     caller, builder.frame = builder.frame, frame
@@ -81,7 +81,7 @@ def evaluate_body(builder: KernelBuilder, frame: Frame, node: tree.Function) -> 
 
 
 def is_calculation(op: Op) -> bool:
-    """Does it nothing but give values, which may be done earlier or later?"""
+    """Does it only compute values, so that its order does not matter?"""
     if op.bodies:
         return all(is_calculation(each) for body in op.bodies for each in body.ops)
     return op.becomes in ENDS or op.becomes.has_trait(Pure)
@@ -94,7 +94,7 @@ ENDS = (scf.YieldOp, scf.ConditionOp)
 
 @lru_cache(maxsize=1024)
 def consuming(node: tree.Function, may_stop: bool) -> tuple[bindings.Variable, tree.Function]:
-    """The function with calls of a consumer, which is in a variable of its own."""
+    """Rewrite a generator function to call a consumer, which is in a new variable."""
     consumer = bindings.Variable("<consumer>", node.scope)
     return consumer, _Yields(consumer, may_stop).inside(node)
 
@@ -103,7 +103,7 @@ class _Yields(Changer):
     def __init__(self, consumer: bindings.Variable, may_stop: bool):
         self.consumer, self.may_stop = consumer, may_stop
 
-    def node(self, node: Any) -> Any:
+    def node(self, node: tree.Node) -> tree.Node | tree.Body:
         if isinstance(node, tree.Function):
             return node
         if isinstance(node, (tree.Evaluate, tree.Assign)) and isinstance(node.value, tree.Suspend):
@@ -134,7 +134,7 @@ class _Yields(Changer):
 
 
 class Consumer(NamedTuple):
-    """The body of a loop as a function, and what follows the loop if its function returns there."""
+    """The body of a loop as a function, and the code after the loop for its `return`."""
 
     function: tree.Function
     may_stop: bool
@@ -168,14 +168,14 @@ def consumer_of(node: tree.Loop, scope: bindings.Scope) -> Consumer:
 
 
 class _Jumps(Changer):
-    """rule STOP"""
+    """Rewrites jumps by rule STOP."""
 
     def __init__(self, returned: bindings.Variable, result: bindings.Variable):
         self.returned, self.result = returned, result
         self.stops = self.returns = False
         self.depth = 0  # of loops inside
 
-    def node(self, node: Any) -> Any:
+    def node(self, node: tree.Node) -> tree.Node | tree.Body:
         if isinstance(node, tree.Function):
             return node
         if isinstance(node, tree.Return):
@@ -206,7 +206,7 @@ class _Jumps(Changer):
 
 @lru_cache(maxsize=1024)
 def function_of(node: tree.Comprehension) -> tuple[bindings.Variable, tree.Function]:
-    """A generator expression as a function, and the variable for what its first `for` goes over."""
+    """Rewrite a generator expression as a function, with a variable for its first sequence."""
     first = bindings.Variable("<first>", node.scope)
     place = node.place
     body: tree.Statement = tree.Evaluate(place, tree.Suspend(place, "yield", node.value))

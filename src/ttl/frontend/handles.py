@@ -1,9 +1,9 @@
-"""What a kernel has from its start: handles of buffers, tensors, and values that differ by node."""
+"""Handles that a kernel has from its start: buffers, tensors, and values that differ by node."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import TypeGuard
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
 from xdsl.ir import Attribute
@@ -13,6 +13,7 @@ from ttl.dialects.ttcore import tensor_of
 from ttl.language import DataflowBuffer
 from ttl.semantics.dtypes import dtype_of
 from ttl.semantics.layout import layout_of
+from ttl.semantics.tensor_like import TensorLike
 from ttl.semantics.tensors import shape_in_units
 
 from .hir import Body, Op, RunTime, Scalar, Value, value_name
@@ -20,9 +21,11 @@ from .node_values import RuntimeArgument
 
 
 class Handles:
-    """Each is made when it is first asked for, and stands before everything else."""
+    """The handles, each made on first use, before all other operations."""
 
-    def __init__(self, entry: Body, tensors: dict[str, object], captured: Collection[object]):
+    def __init__(
+        self, entry: Body, tensors: Mapping[str, TensorLike], captured: Collection[object]
+    ):
         self.ops: list[Op] = []
         self.entry = entry
         self.buffers: dict[str, RunTime] = {}
@@ -50,7 +53,7 @@ class Handles:
         return self.buffers[name]
 
     def argument(self, argument: RuntimeArgument, type: Attribute) -> Scalar:
-        """A value that differs between nodes, read at the kernel's start."""
+        """Return a value that differs between nodes, read at the kernel's start."""
         if (known := self._asked_for.get((argument, type))) is not None:
             return known
         asked = argument, type
@@ -72,12 +75,12 @@ class Handles:
         return value
 
     def words_of(self, value: RunTime) -> tuple[str, tuple[int, ...]]:
-        """The name of an argument, and what it is on each node."""
+        """Return the name of an argument, and its value on each node."""
         found = next(each for each, result in self.arguments.items() if result is value)
         return found.name, found.words
 
     def keep_arguments(self, needed: Collection[RunTime]) -> None:
-        """Of a tuple whose items differ between nodes, a kernel may use only some."""
+        """Drop unused arguments: a kernel may use only some items of a tuple."""
         self.arguments = {a: value for a, value in self.arguments.items() if value in needed}
         self.ops = [
             op for op in self.ops if op.becomes is not ttl.RuntimeArgOp or op.results[0] in needed
@@ -86,15 +89,15 @@ class Handles:
             assert isinstance(value.owner, Op)
             value.owner.properties["index"] = IntegerAttr(number, i64)
 
-    def is_tensor(self, value: Value) -> bool:
+    def is_tensor(self, value: Value) -> TypeGuard[TensorLike]:
         return id(value) in self._tensor_names
 
     def tensor_name(self, value: object) -> str:
-        """What the user calls it; empty if it is no tensor of the operation."""
+        """Return the user's name of a tensor; "" for other values."""
         return self._tensor_names.get(id(value), "")
 
-    def tensor(self, tensor: Any) -> RunTime:
-        """The argument of the kernel that stands for a tensor of the operation."""
+    def tensor(self, tensor: TensorLike) -> RunTime:
+        """Return the kernel's argument for a tensor of the operation."""
         name = self._tensor_names[id(tensor)]
         if name not in self.tensors:
             dtype = dtype_of(tensor)
@@ -107,6 +110,4 @@ class Handles:
 
 
 def buffer_type(buffer: DataflowBuffer) -> ttl.DataflowBufferType:
-    return ttl.DataflowBufferType.of(
-        buffer.shape, buffer.dtype, buffer.block_count, buffer.layout
-    )
+    return ttl.DataflowBufferType.of(buffer.shape, buffer.dtype, buffer.block_count, buffer.layout)

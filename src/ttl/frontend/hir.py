@@ -1,8 +1,8 @@
 """A kernel before it is IR: operations in bodies, and the run-time values between them.
 
-The frontend evaluates a kernel into this form. Here a body that turns out not to do is dropped, and
-nothing need be taken back; operations of the dialect are made once, when all is decided
-(emission.py).
+The frontend evaluates a kernel into this form. Dropping a body that does not work out needs no
+undo:
+the dialect's operations are made once, after all decisions (emission.py).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import IntEnum, IntFlag
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xdsl.dialects.builtin import Float64Type, IndexType, IntegerType, f64, i1
 from xdsl.ir import Attribute, Operation
@@ -31,7 +31,7 @@ from ttl.source import tree
 if TYPE_CHECKING:
     from .state import Frame
 
-Value = object  # what an expression is: an object known while compiling, or a RunTime
+Value = object  # the value of an expression: an object known while compiling, or a RunTime
 
 INDEX = IndexType()
 TYPES: dict[type, Attribute] = {bool: i1, int: INDEX, float: f64}
@@ -39,14 +39,14 @@ KINDS = {type: kind for kind, type in TYPES.items()}
 
 
 class StandIn:
-    """Evaluated in the place of an object of Python's or of the language's."""
+    """A value evaluated instead of an object of Python or of the language."""
 
     __slots__ = ()
-    is_of_run = False  # would Python compare, hash or show it as an object of its own?
+    is_of_run = False  # does Python treat it as an object of its own?
 
     @property
     def python_class(self) -> type:
-        """That of the object in the simulator."""
+        """Return the class of the object in the simulator."""
         return object
 
 
@@ -64,18 +64,18 @@ class RunTime(StandIn):
 
     @property
     def made_by(self) -> type[Operation] | None:
-        """The class of the operation whose result it is; None for an argument of a body."""
+        """Return the class of the operation that makes it; None for an argument of a body."""
         return self.owner.becomes if isinstance(self.owner, Op) else None
 
 
 @dataclass(slots=True, eq=False)
 class Counter:
-    """What a loop counts, and what its body asks of that."""
+    """The counts of a loop, and the questions that its body asks about them."""
 
     start: int
     step: int
     cuts: set[int]  # counts at which a comparison changes
-    periods: set[int]  # after so many iterations a remainder is the same again
+    periods: set[int]  # iterations until a remainder repeats
 
 
 class Scalar(RunTime):
@@ -87,8 +87,8 @@ class Scalar(RunTime):
         super().__init__(type, owner)
         self.kind = int if isinstance(type, IndexType) else bool if type == i1 else float
         self.is_natural = False  # an integer that is never negative
-        self.bounds: tuple[int, int] | None = None  # of a counter or a rest: least, greatest
-        self.counter: Counter | None = None  # if it counts the iterations of a loop
+        self.bounds: tuple[int, int] | None = None  # of a counter or remainder: least, greatest
+        self.counter: Counter | None = None  # if it counts iterations
 
     @property
     def python_class(self) -> type:
@@ -96,11 +96,11 @@ class Scalar(RunTime):
 
 
 class BlockValue(RunTime):
-    """A block expression, or an argument that stands for one."""
+    """A block expression, or an argument for one."""
 
     described = "a block expression"
     python_class: type = BlockExpression
-    is_popped = False  # what a block held that was popped before the program says so
+    is_popped = False  # the contents of a block popped earlier than in the program
 
 
 class HeldBlock(BlockValue):
@@ -109,8 +109,8 @@ class HeldBlock(BlockValue):
     described = "a block"
     python_class = Block
     age = 0  # in the order of acquisition
-    number: int | None = None  # tells its release which block it is of
-    is_scoped = False  # the end of a `with` releases it
+    number: int | None = None  # tells its release apart
+    is_scoped = False  # a `with` releases it at its end
     is_stored = False
 
     @property
@@ -128,7 +128,7 @@ class HeldBlock(BlockValue):
 
 
 class SliceValue(BlockValue):
-    """A slice of a tensor; where it starts is run time's."""
+    """A slice of a tensor; its start is a run-time value."""
 
     described = "a tensor slice"
     python_class = TensorSlice
@@ -167,7 +167,7 @@ class PipeValue(RunTime):
 
 
 def _value(type: Attribute, owner: Op | Body) -> RunTime:
-    """The class of a value by its type, and by the operation that makes it."""
+    """Choose the class of a value by its type and by the operation that makes it."""
     if isinstance(type, (IndexType, Float64Type)) or type == i1:
         return Scalar(type, owner)
     if isinstance(type, ttl.TransferType):
@@ -187,14 +187,14 @@ def _value(type: Attribute, owner: Op | Body) -> RunTime:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where in the program an operation comes from."""
+    """The origin of an operation in the program."""
 
     frame: Frame
     node: tree.Node
 
 
 class Op:
-    """One operation, as it will be made."""
+    """An operation to be made."""
 
     __slots__ = (
         "attributes", "becomes", "bodies", "home", "is_optional", "operands", "place",
@@ -222,11 +222,11 @@ class Op:
 
 @dataclass(slots=True, eq=False)
 class Body:
-    """Operations one after the other: a kernel, a branch, the body of a loop."""
+    """A list of operations: a kernel, a branch, or the body of a loop."""
 
     ops: list[Op] = field(default_factory=list)
     args: list[RunTime] = field(default_factory=list)
-    around: Body | None = None  # that takes it if it does
+    around: Body | None = None  # parent that absorbs it if adopted
 
     @classmethod
     def with_args(cls, types: Iterable[Attribute]) -> Body:
@@ -245,7 +245,7 @@ class Body:
         self.ops.append(op)
 
     def take(self, other: Body) -> None:
-        """Everything of a body that nothing else needs any more."""
+        """Take over the operations of a body that is no longer needed."""
         for op in other.ops:
             self.add(op)
 
@@ -257,7 +257,7 @@ class Body:
 
     @property
     def region(self) -> Body:
-        """The branch, loop or kernel that its operations will stand in."""
+        """Return the branch, loop or kernel that will contain its operations."""
         return self if self.around is None else self.around.region
 
     @property
@@ -266,10 +266,10 @@ class Body:
 
 
 def kind_of(value: Value) -> type | None:
-    """bool, int or float; None for what is not a scalar."""
+    """Return bool, int or float; None for other values than scalars."""
     if isinstance(value, Scalar):
         return value.kind
-    if isinstance(value, (IntEnum, IntFlag)):  # beside a run-time value they are their numbers
+    if isinstance(value, (IntEnum, IntFlag)):  # count as numbers beside a run-time value
         return int
     return type(value) if type(value) in TYPES else None
 
@@ -277,15 +277,15 @@ def kind_of(value: Value) -> type | None:
 Number = Scalar | int | float
 
 
-def items_of(value: Any) -> list[Any] | None:
-    """The items of a tuple, a list or a slice; None for other values."""
+def items_of(value: object) -> list[object] | None:
+    """Return the items of a tuple, a list or a slice; None for other values."""
     if isinstance(value, slice):
         return [value.start, value.stop, value.step]
     return [*value] if isinstance(value, (tuple, list)) else None
 
 
 def leaves(value: Value) -> Iterator[Value]:
-    """The value, or what is in its items and theirs."""
+    """Yield the value, or the leaves of its items."""
     items = items_of(value)
     if items is None:
         yield value
@@ -293,8 +293,8 @@ def leaves(value: Value) -> Iterator[Value]:
         yield from leaves(item)
 
 
-def is_run_time(value: Any) -> bool:
-    """Is it, or has it in it, however deep, a value that is known only when the kernel runs?"""
+def is_run_time(value: object) -> bool:
+    """Is it a run-time value, or does it contain one at any depth?"""
     items = [*value.items()] if isinstance(value, dict) else items_of(value)
     if items is None and isinstance(value, GROUPS):
         items = [*value]
@@ -304,9 +304,9 @@ def is_run_time(value: Any) -> bool:
 
 
 VIEWS = (type({1: 2}.keys()), type({1: 2}.values()), type({1: 2}.items()))
-GROUPS: Any = (set, frozenset, *VIEWS)
+GROUPS: tuple[type[Iterable[object]], ...] = (set, frozenset, *VIEWS)
 
 
 def value_name(name: str) -> str:
-    """A Python name as IR values may have it: in ASCII. Variables of ours have other signs, too."""
+    """Make an ASCII name for an IR value; names of our own variables have other signs too."""
     return re.sub(r"\W", "_", name, flags=re.ASCII)

@@ -1,6 +1,6 @@
-"""What Python itself makes of values, and what it refuses to do with them.
+"""Let Python evaluate values, or refuse them as Python would.
 
-A value that only the run knows is refused where Python refuses every other of its class.
+A run-time value is refused where Python refuses every other value of its class.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ MOVING = (
 
 
 def in_python(function: Callable[..., object], *operands: object) -> Any:
-    """What Python makes of objects; where it refuses, so does the compiler.
+    """Call a Python function on objects; a refusal by Python is the compiler's too.
 
-    Run-time values in them may be put elsewhere, and that is all that Python can do with these.
+    Functions may move run-time values inside containers, but do nothing else with them.
     """
     if not any(function is each for each in MOVING) and is_run_time(operands):
         raise not_yet("what Python's functions make of run-time values in lists, dicts and texts")
@@ -47,31 +47,31 @@ def in_python(function: Callable[..., object], *operands: object) -> Any:
 
 
 def refusal(error: Exception, about: Iterable[object] = ()) -> RuleBroken:
-    """What Python raised, of these objects, in the words of the simulator."""
+    """Explain an exception that Python raised on these objects in the simulator's words."""
     missing = missing_name(error) if isinstance(error, AttributeError) else None
     return missing or impossible_use(error, [*all_in(about)]) or raised(error_text(error))
 
 
 def refused(value: Value, why: str) -> RuleBroken:
-    """What Python says of an object: `'int' object is not iterable`."""
+    """Refuse an object as Python would: `'int' object is not iterable`."""
     shown = example(value)
     return refusal(TypeError(f"'{type(shown).__name__}' object {why}"), [shown])
 
 
-def require_python(function: Callable[..., object], *operands: Value) -> Any:
-    """What Python makes of examples; a refusal if it does not do that with such values."""
+def require_python(function: Callable[..., object], *operands: Value) -> object:
+    """Call a function on examples; refuse values of classes that it refuses."""
     return in_python(function, *map(_with_examples, operands))
 
 
 def example(value: Value) -> Any:
-    """An object of the class that Python has in the place of a value."""
+    """Return an object of the class that Python has in place of a value."""
     if not isinstance(value, StandIn):
         return value
     found: Any = value.python_class
     return EXAMPLES[found] if found in EXAMPLES else found.__new__(found)
 
 
-def _with_examples(value: Value) -> Any:
+def _with_examples(value: Value) -> object:
     if isinstance(value, (tuple, list)) and is_run_time(value):
         return type(value)(map(_with_examples, value))
     return example(value)

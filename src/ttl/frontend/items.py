@@ -1,4 +1,4 @@
-"""Items of lists, tuples, dicts and other objects that are known while a kernel is evaluated."""
+"""Items of containers and other objects that are known while a kernel is evaluated."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FIXED = (bool, int, float, str, bytes, tuple, range, frozenset, type(None))
 
 
 def iterated(value: Any) -> list[Any]:
-    """All items, in order; RuleBroken if they are not known before the run."""
+    """List all items in order; raise RuleBroken if they are not known before the run."""
     if isinstance(value, RangeValue):
         raise FlowBroken(
             codes.NOT_IN_KERNELS,
@@ -38,14 +38,14 @@ def iterated(value: Any) -> list[Any]:
     if isinstance(value, PerNode):
         return _iterated_on_each(value)
     if isinstance(value, (set, frozenset)):
-        return sorted(map(python_number, value), key=repr)  # the order of a set is not one
+        return sorted(map(python_number, value), key=repr)  # a set has no order of its own
     is_iterable = hasattr(type(value), "__iter__") and not is_tensor(value)
     if isinstance(value, RunTime) or not is_iterable:
         raise refused(value, "is not iterable")
     return list(map(python_number, value))
 
 
-def _iterated_on_each(value: PerNode) -> list[Any]:
+def _iterated_on_each(value: PerNode) -> list[object]:
     found = on_each_node(iterated, [value])
     if not isinstance(found, list):
         raise codes.NODES_DIFFER.broken(
@@ -56,7 +56,7 @@ def _iterated_on_each(value: PerNode) -> list[Any]:
 
 
 def changing_method(owner: Value, name: str) -> Callable[..., Value] | None:
-    """The handler of a method that changes a list, dict or set; None if it does not."""
+    """Find the handler of a method that changes a list, dict or set; None for others."""
     if name not in CHANGING.get(type(owner), ()):
         return None
 
@@ -72,12 +72,12 @@ def changing_method(owner: Value, name: str) -> Callable[..., Value] | None:
     return change
 
 
-# How many of their arguments are compared or count items; the others are put into the container.
+# How many arguments are compared or count items; the container gets the others.
 LOOKED_AT = {"append": 0, "extend": 0, "insert": 1, "setdefault": 1}
 
 
-def set_item(builder: KernelBuilder, container: Any, index: Any, value: Value) -> None:
-    """A number in a list may get one at a place that only the run knows: each is it or is not."""
+def set_item(builder: KernelBuilder, container: Any, index: object, value: Value) -> None:
+    """Set an item. At a run-time index, every number of the list becomes a choice."""
     kinds = map(kind_of, [*container, value]) if isinstance(container, list) else [None]
     is_of_scalars = None not in kinds
     if not is_of_scalars or not isinstance(index, Scalar) or index.kind is not int:
@@ -96,7 +96,7 @@ def set_item(builder: KernelBuilder, container: Any, index: Any, value: Value) -
 def from_start(
     builder: KernelBuilder, items: Sequence[Value], given: Scalar, what: str = ""
 ) -> Value:
-    """The place of an item whose index is a run-time value; it may count from the end."""
+    """Return the place of an item with a run-time index, which may count from the end."""
     size, index = len(items), cast(Value, given)
     is_before = scalars.compare(builder, "<", given, 0)
     if not given.is_natural and is_before is not False:
@@ -126,8 +126,8 @@ def set_of(builder: KernelBuilder, value: Value = ()) -> Value:
     return builder.new({_constant(builder, each) for each in iterated(value)})
 
 
-def dict_of(builder: KernelBuilder, value: Any = (), **items: Value) -> Value:
-    """Of pairs, whose keys are known, or of another dict."""
+def dict_of(builder: KernelBuilder, value: Value = (), **items: Value) -> Value:
+    """Make a dict from pairs with known keys, or from another dict."""
     pairs = value.items() if isinstance(value, dict) else iterated(value)
     if all(isinstance(each, (tuple, list)) and len(each) == 2 for each in pairs):
         pairs = [(_constant(builder, key), item) for key, item in pairs]
@@ -140,8 +140,8 @@ def changed(
     how: Callable[..., object],
     *given: object,
     **named: object,
-) -> Any:
-    """Change what the kernel made."""
+) -> object:
+    """Change a container that the kernel made."""
     if type(container) in CHANGING:
         _require_own(builder, container)
     elif type(container) not in FIXED and not isinstance(container, StandIn):
@@ -175,7 +175,7 @@ def _require_own(builder: KernelBuilder, container: object) -> None:
 
 
 def bind(builder: KernelBuilder, target: tree.Expression, value: Value) -> None:
-    """`target = value`"""
+    """Evaluate `target = value`."""
     if isinstance(target, tree.Target):
         builder.assign(target.binding, value)
     elif isinstance(target, tree.Sequence):
@@ -189,12 +189,12 @@ def bind(builder: KernelBuilder, target: tree.Expression, value: Value) -> None:
 def refuse_attribute(
     builder: KernelBuilder, target: tree.Attribute, change: str = "assignment to"
 ) -> NoReturn:
-    """`x.y = value`, or `del x.y`: nothing in a kernel takes it, most things not even in Python."""
+    """Refuse `x.y = value` or `del x.y`, with Python's error if Python refuses it too."""
     owner = builder.evaluate(target.owner)
     owner = example(owner) if isinstance(owner, Scalar) else owner
     if type(owner) in (*FIXED, *CHANGING):
         in_python(setattr, owner, target.name, None)
-    builder.evaluate(target)  # what has no such attribute
+    builder.evaluate(target)  # fails if it has no such attribute
     raise not_in_kernels(f"{change} an attribute")
 
 
@@ -222,9 +222,9 @@ def _bind_all(
 def comprehended(
     builder: KernelBuilder, node: tree.Comprehension, each: Callable[[], T], first: Value = None
 ) -> list[T]:
-    """What `each` gives for every item; the variables of the comprehension are its own.
+    """Return the result of `each` for every item, with the comprehension's own variables.
 
-    `first`: what its first `for` goes over, if that is evaluated.
+    `first` is the value of its first sequence, if that is evaluated already.
     """
     outer = builder.frame
     frame = builder.new_frame(outer.file, node.scope, outer)

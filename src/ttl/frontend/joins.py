@@ -1,4 +1,4 @@
-"""Branches of a kernel, and how the variables that change in them are joined after them."""
+"""Branches of a kernel, and joining the variables that change in them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from .value_ranges import known_constant
 
 
 def truth_here(builder: KernelBuilder, value: Value) -> bool | Scalar:
-    """The truth of a value; a bool if the path has decided it."""
+    """Return the truth of a value, as a bool if the path has decided it."""
     found = truth(builder, value)
     known = decided(builder.state.facts, found) if isinstance(found, Scalar) else found
     return found if known is None else known
@@ -52,7 +52,7 @@ def choose(
     then: Callable[[], Value],
     otherwise: Callable[[], Value],
 ) -> Value:
-    """`then if condition else otherwise`: only one of them is evaluated."""
+    """Evaluate `then if condition else otherwise`, which runs only one of them."""
     asked = truth_here(builder, condition)
     if not isinstance(asked, Scalar):
         return then() if asked else otherwise()
@@ -72,7 +72,7 @@ def choose(
 
 
 class Branches:
-    """Both branches of a condition, before they are joined; more can be evaluated in both."""
+    """Both branches of a condition before their join, which can be continued."""
 
     def __init__(self, builder: KernelBuilder, condition: Scalar, then: Do, otherwise: Do):
         self.builder, self.condition = builder, condition
@@ -96,7 +96,7 @@ class Branches:
 
 
 class Join:
-    """What the variables are after both branches: templates, and the pairs that fill them."""
+    """The values of variables after both branches: templates, and the pairs that fill them."""
 
     def __init__(self, builder: KernelBuilder, condition: Scalar, paths: list[Path]):
         self.builder, self.condition, self.paths = builder, condition, paths
@@ -106,7 +106,7 @@ class Join:
         self.carries_blocks = builder.loop is not None and builder.loop.carries_blocks
         self.carried = CarriedBlocks(builder)
         self.block_pairs: list[tuple[RunTime, RunTime]] = []
-        self.values_of_blocks: set[int] = set()  # the slots of blocks that are popped in the branch
+        self.values_of_blocks: set[int] = set()  # the slots of blocks that a branch pops
         one, other = (end.values for end in self.ends)
         self.templates = {
             variable: self._variable(variable, one.get(variable, MISSING),
@@ -119,11 +119,11 @@ class Join:
 
     # Templates ------------------------------------------------------------------------------------
 
-    def _variable(self, variable: Variable, one: Value, other: Value) -> Any:
-        """A template for the value after the branch."""
-        is_hidden = variable.is_hidden  # the value of an expression or of a function
+    def _variable(self, variable: Variable, one: Value, other: Value) -> object:
+        """Make a template for the value after the branch."""
+        is_hidden = variable.is_hidden  # the value of an expression or a function
         for value in (one, other):
-            if isinstance(value, Unusable):  # a loop around sees by identity if it has changed
+            if isinstance(value, Unusable):  # an outer loop detects changes by identity
                 return value if one is other or is_hidden else copy(value)
         if one is MISSING or other is MISSING:
             return on_some_paths(variable.name)
@@ -135,8 +135,8 @@ class Join:
             flow_broken(f"{what} which is {describe(one)} or {describe(other)} by a condition")
         )
 
-    def _template(self, one: Any, other: Any, by_value: bool) -> Any:
-        """`by_value`: a block may be what it holds."""
+    def _template(self, one: Any, other: Any, by_value: bool) -> object:
+        """Make a template of two values; with `by_value`, a block may become its contents."""
         if is_same(one, other):
             return one
         if (bounds := self._range(one, other)) is not None:
@@ -162,7 +162,7 @@ class Join:
         return Slot(len(self.pairs) - 1)
 
     def _carried_slot(self, one: Value, other: Value) -> Slot | BlockSlot | None:
-        """Transfers, and in a loop that carries them blocks."""
+        """Return a slot for transfers, or for blocks in a loop that carries them."""
         if not isinstance(one, RunTime) or not isinstance(other, RunTime):
             return None
         if not self.carries_blocks and not isinstance(one, TransferValue):
@@ -188,12 +188,12 @@ class Join:
         return self.carried.takes_value(value) or bool(getattr(value, "is_popped", False))
 
     def _has_aliases(self, one: list[object], other: list[object]) -> bool:
-        """Of a list with several names, a change under one is seen under all."""
+        """Does the list have several names? All of them see a change."""
         pairs = zip(self.ends, (one, other), strict=True)
         return any(len(names_of(end.values, items)) > 1 for end, items in pairs)
 
     def _have_other_names(self, one: RunTime, other: RunTime) -> bool:
-        """A name that is something else in one branch would not know what is carried."""
+        """Does a name mean another value in one branch, so it would miss the carried one?"""
         first, second = (end.values for end in self.ends)
         return any(
             (value is one) != (second[variable] is other)
@@ -206,7 +206,7 @@ class Join:
         )
 
     def _range(self, one: Value, other: Value) -> Rebuilt | None:
-        """`slice` objects of one extent: so it stays known."""
+        """Join `slice` objects of one extent, which stays known."""
         if not isinstance(one, slice) or not isinstance(other, slice):
             return None
         bounds = (one.start, one.stop, other.start, other.stop)
@@ -222,7 +222,7 @@ class Join:
         return Rebuilt((self._template(one.start, other.start, True),), from_start)
 
     def _slice(self, one: Value, other: Value) -> Rebuilt | None:
-        """Slices of one tensor that differ in where they start."""
+        """Join slices of one tensor with different starts."""
         if not isinstance(one, SliceValue) or not isinstance(other, SliceValue):
             return None
         (tensor, *starts), (other_tensor, *other_starts) = _operands(one), _operands(other)
@@ -231,7 +231,7 @@ class Join:
         if _index_dims(one) != _index_dims(other):
             return None
 
-        def from_starts(*starts: Any) -> Value:
+        def from_starts(*starts: RunTime) -> Value:
             part = self.builder.value(ttl.TensorSliceOp, [tensor, *starts], one.type)
             assert isinstance(part, SliceValue)
             part.part = one.part
@@ -242,8 +242,8 @@ class Join:
 
     # Containers -----------------------------------------------------------------------------------
 
-    def _changed(self) -> list[tuple[int, list[Any], list[Any]]]:
-        """The containers that a branch changed, and what they hold at the end of each."""
+    def _changed(self) -> list[tuple[int, list[object], list[object]]]:
+        """List the containers that a branch changed, with both contents."""
         found = []
         for key in self.before.containers:
             one, other = (end.containers[key].items for end in self.ends)
@@ -251,14 +251,14 @@ class Join:
                 found.append((key, one, other))
         return found
 
-    def _contents(self) -> dict[int, Any] | None:
-        """Templates of what containers hold; None if they cannot be joined."""
+    def _contents(self) -> dict[int, object] | None:
+        """Make templates of container contents; None if they cannot be joined."""
         found = {key: self._template(one, other, False) for key, one, other in self._changed()}
         return None if any(template is MISSING for template in found.values()) else found
 
     @property
     def are_local(self) -> bool:
-        """Do only containers differ that no later iteration of a loop has?"""
+        """Do only containers differ that no later iteration of a loop sees?"""
         loop = self.builder.loop
         if self.containers_agree:
             return True
@@ -269,18 +269,18 @@ class Join:
         return not any(value is each or has(value, each) for value in kept for each in changed)
 
     def lost(self) -> set[bindings.Variable]:
-        """The variables of this function that have had a value which is lost here or inside."""
+        """Return this function's variables that lost their value here or in a branch."""
         return {*self.builder.lost(self.templates)}
 
     def lost_inside(self, lost: set[bindings.Variable]) -> bool:
-        """Has a branch itself lost one of them, or what a container holds?"""
+        """Did a branch itself lose one of them, or a container's contents?"""
         inside = [self.builder.lost(end.values) for end in self.ends]
         return self.loses_containers_inside or any(not lost.isdisjoint(each) for each in inside)
 
     # The operation --------------------------------------------------------------------------------
 
     def close(self, may_select: bool = False) -> None:
-        """Make the branch, and go on with what it gives."""
+        """Make the branch, and continue with its results."""
         types = [self._type(pair) for pair in self.pairs]
         yielded = [self._yielded(side, types) for side in range(2)]
         builder, bodies = self.builder, [path.body for path in self.paths]
@@ -305,7 +305,7 @@ class Join:
         return found
 
     def _yielded(self, side: int, types: list[Attribute]) -> list[RunTime]:
-        """What a branch yields, evaluated at its end."""
+        """Return the values that a branch yields, evaluated at its end."""
         found: list[RunTime] = []
 
         def end() -> None:
@@ -322,7 +322,7 @@ class Join:
         return found
 
     def _is_selection(self, bodies: list[Body]) -> bool:
-        """Branches that only calculate one scalar."""
+        """Do the branches only calculate one scalar?"""
         if len(self.pairs) != 1 or self.block_pairs or self.contents:
             return False
         is_calculation = all(op.becomes in SPECULATED for body in bodies for op in body.ops)
@@ -357,7 +357,7 @@ class Join:
             name_value(value, variable.name)
 
     def _doubtful(self) -> dict[RunTime, tuple[Scalar, bool] | None]:
-        """What only one of the branches has finished."""
+        """Return the handles that only one branch has finished."""
         one, other = self.ends
         found = dict.fromkeys((*one.doubtful, *other.doubtful), None)
         found |= dict.fromkeys(one.released - other.released, (self.condition, True))
@@ -366,7 +366,7 @@ class Join:
 
 
 def _join_states(state: State, one: State, other: State) -> None:
-    """What both branches say beside the values: nothing of it is lost."""
+    """Merge everything beside values that both branches found."""
     known = len(state.mistakes)
     for found in (*one.mistakes[known:], *other.mistakes[known:]):
         state.note_mistake(found)
@@ -384,7 +384,7 @@ def _join_states(state: State, one: State, other: State) -> None:
 
 
 def _selected(builder: KernelBuilder, condition: Scalar, one: RunTime, other: RunTime) -> RunTime:
-    """One of two scalars that are both calculated."""
+    """Select one of two scalars that are both calculated."""
     if condition.type == one.type and (other is condition or known_constant(other) is False):
         return calculated(builder, arith.AndIOp, condition, one)
     if condition.type == one.type and one is condition:
@@ -398,5 +398,5 @@ def _operands(value: RunTime) -> tuple[RunTime, ...]:
 
 
 def _index_dims(value: SliceValue) -> list[bool]:
-    """Which dimensions have an index, not a slice."""
+    """Tell for each dimension whether it has an index."""
     return [not isinstance(item, slice) for item in value.part.items]

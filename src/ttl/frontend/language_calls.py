@@ -1,4 +1,4 @@
-"""Calls of the language in a kernel: what each becomes in the ttl dialect."""
+"""Calls of the language in a kernel, and their operations in the ttl dialect."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from .value_ranges import as_constant
 def call_method(
     builder: KernelBuilder, owner: Value, name: str
 ) -> tuple[Callable[..., Value], Value] | None:
-    """The handler of a method of the language, and what it is called on.
+    """Find the handler of a language method, and the object to call it on.
 
-    None if `owner` is not one of the language's objects.
+    None if `owner` is not an object of the language.
     """
     handlers = builder.handlers
     methods: Mapping[str, Callable[..., Value]] | None
@@ -80,7 +80,7 @@ def release(kind: type[ttl.ReleaseOp], builder: KernelBuilder, block: BlockValue
 
 
 def publish(builder: KernelBuilder, buffer: DataflowBuffer) -> None:
-    """All blocks are the tensor's: each is reserved and pushed as it is."""
+    """Reserve and push every block unchanged, because the tensor fills them all."""
     builder.require(KernelKind.DATAMOVEMENT, "DataflowBuffer.publish()")
     if buffer.backing is None:
         raise not_backed(buffer.name)
@@ -94,10 +94,10 @@ def publish(builder: KernelBuilder, buffer: DataflowBuffer) -> None:
 def release_oldest(
     kind: type[ttl.ReleaseOp], builder: KernelBuilder, buffer: DataflowBuffer
 ) -> None:
-    """push() or pop() of a buffer: of the oldest block that the kernel holds of it."""
+    """Evaluate push() or pop() of a buffer, which releases the oldest held block."""
     end = builder.handles.buffer(buffer), kind is ttl.PopOp
     if any(end in loop.held for loop in builder.loops):
-        # It is another one in each iteration: as a loop it would have to carry the block.
+        # Each iteration releases another block: the loop would have to carry it.
         raise flow_broken(f"a loop that releases a block of `{buffer.name}` acquired before it")
     builder.emit(kind, [end[0]])
     oldest = [each for each in builder.state.held() if (each.buffer, each.is_waited) == end][:1]
@@ -114,7 +114,7 @@ BLOCK_METHODS: dict[str, Callable[..., Value]] = {
 # Grid ---------------------------------------------------------------------------------------------
 
 
-def node(builder: KernelBuilder, dims: Any = 2) -> Value:
+def node(builder: KernelBuilder, dims: int = 2) -> Value:
     check_dims(dims)
     column, row = (_coordinate(builder, dimension) for dimension in range(2))
     if dims > 1:
@@ -130,7 +130,7 @@ def _coordinate(builder: KernelBuilder, dimension: int) -> Scalar:
     return found
 
 
-def grid_size(builder: KernelBuilder, dims: Any = 2) -> Value:
+def grid_size(builder: KernelBuilder, dims: int = 2) -> Value:
     check_dims(dims)
     return flatten_size(builder.grid, dims)
 

@@ -1,4 +1,4 @@
-"""What gives the items of something else one by one, as Python that is evaluated in its place."""
+"""Lazy iterators as Python code that is evaluated in place."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ T = TypeVar("T")
 
 
 def numbered(items: Iterable[T], number: int) -> Iterator[tuple[int, T]]:
-    """enumerate()"""
+    """Evaluate enumerate()."""
     for item in items:
         yield number, item
         number += 1
 
 
 def rows(row: Callable[[int], T], count: int) -> Iterator[T]:
-    """zip()"""
+    """Evaluate zip()."""
     for number in range(count):
         yield row(number)

@@ -1,4 +1,4 @@
-"""Run-time integers as sums: factors of values that are not known, and a constant."""
+"""Run-time integers as sums: unknown values with factors, and a constant."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .problems import describe, not_yet
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A value that is not known; the same calculation elsewhere is the same term."""
+    """An unknown value; equal calculations are equal terms."""
 
     key: Hashable
     value: Scalar = field(compare=False)
@@ -26,7 +26,7 @@ Terms = dict[Term, int]
 
 
 def known_difference(stop: Value, start: Value) -> int | None:
-    """`stop - start` where it is a constant, as in `row * 2 : row * 2 + 2`."""
+    """Return `stop - start` if it is a constant, as in `row * 2 : row * 2 + 2`."""
     terms, constant = difference(stop, start)
     return None if terms else constant
 
@@ -59,7 +59,7 @@ def linear(value: Value) -> tuple[Terms, int]:
 
 
 def _combine(left: tuple[Terms, int], right: tuple[Terms, int], factor: int) -> tuple[Terms, int]:
-    """left + right * factor"""
+    """Return left + right * factor."""
     terms = dict(left[0])
     for term, count in right[0].items():
         terms[term] = terms.get(term, 0) + count * factor

@@ -1,4 +1,4 @@
-"""The abstract state of an iteration: by it those are known that do the same."""
+"""Abstract states of iterations: equal states mean that iterations do the same."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .state import Variable
 def state_of(
     builder: KernelBuilder, mentioned: Iterable[Binding], changed: Collection[Variable] = ()
 ) -> Hashable:
-    """What variables are. Numbers that are changed are any numbers."""
+    """Summarize variables. All numbers of changed variables are alike."""
     values, variables = builder.state.values, builder.variables(mentioned)
     ordered = sorted(variables, key=lambda variable: variable.order)
     found = leaves([values.get(each) for each in ordered])
@@ -28,7 +28,7 @@ def state_of(
 
 @lru_cache(maxsize=256)
 def constants_of(nodes: tuple[tree.Node, ...]) -> dict[Binding, list[tree.Constant | None]]:
-    """What statements assign to each variable; None for what is no constant."""
+    """List the constants that statements assign to each variable; None for other values."""
     found, given = dict[Binding, list[tree.Constant | None]](), dict[tree.Node, tree.Constant]()
     for each in walk(*nodes):
         if isinstance(each, tree.Assign) and isinstance(each.value, tree.Constant):
@@ -39,14 +39,14 @@ def constants_of(nodes: tuple[tree.Node, ...]) -> dict[Binding, list[tree.Consta
 
 
 def flags_of(node: tree.Node) -> set[Binding]:
-    """The variables that a loop gives nothing but constants: of these it matters which."""
+    """Return the variables that a loop sets only to constants: which one matters."""
     return {binding for binding, given in constants_of((node,)).items() if None not in given}
 
 
 def shape(
     builder: KernelBuilder, value: Value, blocks: Sequence[HeldBlock] = (), is_any: bool = False
 ) -> Hashable:
-    """Of blocks the order in which they were acquired; `is_any`: any number is like it."""
+    """Summarize a value: blocks by acquisition order, with `is_any` all numbers alike."""
     if isinstance(value, (tuple, list)):
         return type(value), tuple([shape(builder, item, blocks, is_any) for item in value])
     if is_any and (kind := kind_of(value)) is not None:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.ir import Attribute
 
@@ -27,23 +26,23 @@ from .state import Variable
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Stands for a result in a template of a value."""
+    """A result in a template of a value."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class BlockSlot:
-    """Stands for a block or a transfer that a loop carries."""
+    """A block or transfer, carried by a loop, in a template."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class Rebuilt:
-    """Stands for what is made of results: `make` gets what takes the place of the parts."""
+    """A value made of results: `make` gets the replacements of the parts."""
 
-    parts: tuple[Any, ...]
+    parts: tuple[object, ...]
     make: Callable[..., object]
 
 
@@ -54,8 +53,8 @@ def changes(value: Value) -> bool:
     return kind_of(value) is not None
 
 
-def filled(template: object, results: Sequence[RunTime], blocks: Sequence[RunTime] = ()) -> Any:
-    """The template with results, and blocks that are carried, in place of its slots."""
+def filled(template: object, results: Sequence[RunTime], blocks: Sequence[RunTime] = ()) -> object:
+    """Fill a template's slots with results and carried blocks."""
     if isinstance(template, Slot):
         return results[template.number]
     if isinstance(template, BlockSlot):
@@ -73,18 +72,19 @@ def slots_of(template: object) -> list[Slot | BlockSlot]:
     return [leaf for leaf in leaves(template) if isinstance(leaf, (Slot, BlockSlot))]
 
 
-def zipped(one: object, other: object) -> Iterator[tuple[Any, Any]] | None:
-    """The items of two containers of the same kind and length."""
+def zipped(one: object, other: object) -> Iterator[tuple[object, object]] | None:
+    """Pair the items of two containers of the same kind and length."""
     items, others = items_of(one), items_of(other)
     if type(one) is not type(other) or items is None or others is None:
         return None
     return zip(items, others, strict=True) if len(items) == len(others) else None
 
 
-def rebuilt(like: Any, items: list[Any]) -> Any:
+def rebuilt(like: object, items: list[object]) -> object:
     if isinstance(like, slice):
         return slice(*items)
-    return like._make(items) if hasattr(like, "_make") else type(like)(items)
+    make: Callable[..., object] = getattr(like, "_make", type(like))
+    return make(items)
 
 
 def has(container: Value, value: Value) -> bool:
@@ -96,7 +96,7 @@ def has(container: Value, value: Value) -> bool:
 
 
 def names_of(values: Mapping[Variable, Value], value: Value) -> list[Variable]:
-    """The variables whose value it is, or is in."""
+    """List the variables whose value it is, or whose value contains it."""
     return [each for each, found in values.items() if found is value or has(found, value)]
 
 
@@ -110,8 +110,8 @@ def typed(builder: KernelBuilder, value: Value, type: Attribute) -> RunTime:
 
 
 def common_type(one: Attribute, other: Attribute) -> Attribute | None:
-    """Of what holds values of both types. In DST all floats are alike: blocks of them have values
-    of float32, which is a name there."""
+    """Return a type for values of both types. In DST all floats are alike: blocks of them have
+    values of float32 there."""
     if one == other:
         return one
     if not (ttl.is_block_value(one) and ttl.is_block_value(other)):

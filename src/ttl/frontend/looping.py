@@ -1,16 +1,16 @@
-"""How a loop is compiled: what repeats is a loop, what comes before stands apart.
+"""Compile a loop: repeated iterations become a loop, earlier ones are separate.
 
-The iterations are evaluated from the first on until what is left of them is a loop:
-rule LOOP    an iteration is evaluated for all that are left: with run-time values in the place of
-             what it changes, and with what takes the place of each block and transfer. If it ends
-             as it began, but for these, it is the body of a loop (loops.py)
-rule APART   else the next iteration stands by itself. It may give the others what they go on with
-rule CUT     where a condition that tells some iterations from others does not let them be a loop,
-             those before it changes are one loop, those after it another
-rule PERIOD  where a state of the variables comes back after several iterations, or a remainder of
-             the counter does, these are the body
-rule END     all may stand apart if they are few; else those before a state comes back
-What was found out about a loop is kept for when it comes again, as loops in loops do.
+The iterations are evaluated from the first on until the remaining ones are a loop:
+rule LOOP    an iteration is evaluated for all remaining ones: with run-time values for the
+variables
+             that it changes, and replacements for each block and transfer. If it ends as it began,
+             except for these, it is the body of a loop (loops.py)
+rule APART   otherwise the next iteration is separate. It may give the others values to start from
+rule CUT     if a condition that only some iterations meet prevents a loop, it is cut into two loops
+rule PERIOD  if a state of the variables, or a remainder of the counter, repeats after several
+             iterations, these are the body
+rule END     few iterations may all be separate; otherwise those before a state repeats
+Findings about a loop are kept for its next evaluation, because inner loops come again.
 """
 
 from __future__ import annotations
@@ -35,31 +35,31 @@ from .scalars import compare, truth
 from .state import Path
 from .uses import uses_of, uses_of_all
 
-MOST_TRIED = 16  # iterations after which nobody tries any more to make a loop of the others
+MOST_TRIED = 16  # iterations to try before giving up on making a loop of the others
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Why a loop is none as a whole, where it may be cut, and after what it may repeat itself."""
+    """Why the whole loop fails, where to cut it, and after how many iterations it may repeat."""
 
     mistake: Mistake
     cuts: Set[int] = frozenset()
     periods: Set[int] = frozenset()
-    is_final: bool = False  # does nothing else help, either?
+    is_final: bool = False  # will every other way fail too?
 
 
 @dataclass(slots=True)
 class Looping:
-    """A `for` over a range or a `while` that is being compiled, and what follows it."""
+    """A `for` over a range or a `while` being compiled, and the steps after it."""
 
     builder: KernelBuilder
     node: tree.Loop | tree.While
     steps: RangeValue | None  # of a `for`
     rest: Steps
-    states: tuple[Hashable, ...] = ()  # that the iterations began with which are apart already
+    states: tuple[Hashable, ...] = ()  # at the starts of iterations that are already separate
     may_all_be_apart: bool = False
     failure: Failure | None = None
-    doubtful: Path | None = None  # a loop which lost a value that may be read after it
+    doubtful: Path | None = None  # a loop that lost a value which may be read after it
 
     @property
     def whole(self) -> WholeLoop:
@@ -74,7 +74,7 @@ class Looping:
         return None if self.known is None else len(self.known)
 
     def compile(self) -> Steps:
-        """What is left to do after the loop."""
+        """Compile the loop; return the steps left after it."""
         known, key = self.builder.known_loops, self._key()
         before: Failure | None = known.get(key)
         if before is not None and before.is_final and self.builder.is_trial:
@@ -89,7 +89,7 @@ class Looping:
         return self._refused() if left is None else left
 
     def _key(self) -> Hashable:
-        """The same for loops that need the same: what they read is alike."""
+        """Return the key of loops with equal needs, because the values that they read are alike."""
         builder = self.builder
         steps = shape(builder, self.steps.bounds) if self.steps is not None else None
         around = tuple([loop.carries_blocks for loop in builder.loops])
@@ -97,7 +97,7 @@ class Looping:
         return self.node, around, len(builder.state.facts), steps, state
 
     def _refused(self) -> Steps:
-        """Nothing helps: say what is wrong with it as a loop."""
+        """Report the mistake of the whole loop, because no way works."""
         if self.doubtful is not None:
             self.builder.adopt(self.doubtful)
         elif self.builder.is_trial and self.failure is not None:
@@ -130,11 +130,11 @@ class Looping:
     def _has_room(self) -> bool:
         return self.count is not None and self.builder.has_room(self.count)
 
-    # Some iterations apart ------------------------------------------------------------------------
+    # Separate iterations --------------------------------------------------------------------------
 
     def _apart(self) -> Steps | None:  # rule END
         builder, jumps = self.builder, uses_of_all(self.node.body).jumps
-        if self.node in builder.parts:  # else each of the others is tried in each way of the nest
+        if self.node in builder.parts:  # nests try one loop only
             return None
         if self._has_room():
             self.may_all_be_apart = True
@@ -144,7 +144,7 @@ class Looping:
         return self._tried()
 
     def _tried(self) -> Steps | None:
-        """Some apart, if that does."""
+        """Try to separate some iterations; return None if that fails."""
         builder, known, left = self.builder, self.builder.state.mistakes, list[Steps]()
         try:
             steps = self._parts()
@@ -153,7 +153,7 @@ class Looping:
         except Mistake as mistake:
             if is_of_outer_loop(builder, mistake):
                 raise
-            if mistake.flow is None:  # the loop itself is to be reported
+            if mistake.flow is None:  # report the loop itself
                 builder.state.mistakes = known
             else:
                 self.failure = Failure(mistake)
@@ -164,7 +164,7 @@ class Looping:
         return left[0]
 
     def _parts(self, is_hopeless: bool = False) -> Steps:
-        """`is_hopeless`: one more apart gives the others nothing that they could go on with."""
+        """Separate one iteration, or cut; `is_hopeless` means separating would not help."""
         known, cut = self.known, self._cut()
         if known is None:
             return (self._first_if_any(),)
@@ -183,13 +183,13 @@ class Looping:
         return doing(target, lambda: bind(self.builder, target, value))
 
     def _state(self) -> Hashable:
-        """Of what an iteration reads that another one may have changed."""
+        """Return the state that an iteration reads and another one may have changed."""
         read, flags = uses_of(self.node).read_first, flags_of(self.node)
         changed = {each for each in self.whole.variables() if each.of not in flags}
         return state_of(self.builder, read, changed)
 
     def _others(self, steps: range | RangeValue | None, *states: Hashable) -> Enter:
-        """The iterations over these steps, after some that began with further states."""
+        """Make the step for these remaining iterations, after some with further states."""
         others = replace(
             self, steps=steps_of(steps), states=(*self.states, *states) if states else ()
         )
@@ -219,7 +219,7 @@ class Looping:
         return (*self._parts(is_hopeless=is_known), *self.rest)
 
     def _as_periods(self, period: int) -> Steps | None:
-        """rule PERIOD: at least one iteration is left, so the counter is what Python leaves it."""
+        """Apply rule PERIOD; one iteration is left over, so the counter ends as in Python."""
         known = self.known
         if known is None or period == 1 or len(known) < 2 * period or self.whole.jumps:
             return None
@@ -229,12 +229,12 @@ class Looping:
         return self._evaluated(loop, (self._others(known[count:]), *self.rest))
 
     def _is_of_start(self) -> bool:
-        """Is what the loop begins with in the way, which its first iteration changes?"""
+        """Does a starting value that the first iteration changes prevent the loop?"""
         flow = self.failure.mistake.flow if self.failure is not None else None
         return flow is not None and flow.loop is not None and not flow.is_of_end
 
     def _cut(self) -> int | None:
-        """rule CUT: how many iterations come before the first that differs from them."""
+        """Apply rule CUT: return how many iterations come before the first that differs."""
         known = self.known
         if self.failure is None or known is None or self.whole.jumps:
             return None
@@ -243,7 +243,7 @@ class Looping:
         return min((count for count in counts if 0 < count < len(known)), default=None)
 
     def _first_if_any(self) -> Choice:
-        """The first iteration, if there is one, then the others."""
+        """Run the first iteration, if there is one, then the others."""
         builder, node, steps = self.builder, self.node, self.steps
         if isinstance(node, tree.While):
             test = node.test
@@ -258,9 +258,8 @@ class Looping:
         return Choice(node, lambda: compare(builder, sign, steps.start, steps.stop), then, ())
 
     def _first_of_nest(self, known: range) -> Steps | None:
-        """rule APART, for loops that have nothing in them but each other: the very first iteration
-        of all, if it gives a variable its first value. So at any depth the innermost body is there
-        twice.
+        """Apply rule APART to perfectly nested loops: separate the very first iteration of all, if
+        it gives a variable its first value. So the innermost body exists twice at any depth.
         """
         builder, nest = self.builder, nest_of(self.node)
         if len(nest) < 2 or None not in self.whole.read().values():
@@ -287,7 +286,7 @@ class Looping:
 
 
 def _range_of(builder: KernelBuilder, call: tree.Call) -> range:
-    """An empty one for what is no range that is known."""
+    """Return the range of a call, or an empty one if it is unknown."""
     found = expression(builder, call) if expression(builder, call.function) is range else None
     return found if isinstance(found, range) else range(0)
 
@@ -301,11 +300,11 @@ def compile_while(builder: KernelBuilder, node: tree.While, rest: Steps) -> Step
         return (*unrolled_while(builder, node), *rest)
 
 
-# Every iteration by itself ------------------------------------------------------------------------
+# Unrolling ----------------------------------------------------------------------------------------
 
 
 def unrolled(builder: KernelBuilder, node: tree.Loop, items: list[object]) -> Steps:
-    """The body once for each item."""
+    """Repeat the body for each item."""
 
     def iteration(position: int) -> Steps:
         def enter(rest: Steps) -> Steps:
@@ -318,7 +317,7 @@ def unrolled(builder: KernelBuilder, node: tree.Loop, items: list[object]) -> St
 
 
 def unrolled_while(builder: KernelBuilder, node: tree.While) -> Steps:
-    """`while pending:` on a list: the body as often as the condition is true."""
+    """Unroll `while pending:` on a list, as long as the condition is true."""
 
     def enter(rest: Steps) -> Steps:
         condition = truth(builder, builder.evaluate(node.test))

@@ -1,4 +1,4 @@
-"""Loops that stay loops: over ranges, and while a condition holds. And what follows them."""
+"""Loops that stay loops: over ranges, and while a condition holds; and the steps after them."""
 
 from __future__ import annotations
 
@@ -59,11 +59,11 @@ def _own_variable(builder: KernelBuilder, name: str) -> Variable:
 
 
 class EndlessLoop(RuleBroken):
-    """A `while` whose condition is true whatever its body does at run time."""
+    """The condition of a `while` is always true, whatever its body does at run time."""
 
 
 def endless_loop(nodes: Sequence[tree.Node]) -> EndlessLoop:
-    """Under the code that a run ends with: a loop that waits gets stuck there, others spin."""
+    """Report an endless loop with the code of its run: a loop that waits hangs, others spin."""
     names = [each.name for each in walk(*nodes) if isinstance(each, tree.Attribute)]
     waits = any(name == "reserve" or name.startswith("wait") for name in names)
     return EndlessLoop(
@@ -75,7 +75,7 @@ def endless_loop(nodes: Sequence[tree.Node]) -> EndlessLoop:
 
 @dataclass(frozen=True, slots=True)
 class WholeLoop:
-    """A `for` over a range or a `while`, of which every iteration does the same."""
+    """A `for` over a range or a `while` whose iterations all do the same."""
 
     builder: KernelBuilder
     node: tree.Loop | tree.While
@@ -86,12 +86,12 @@ class WholeLoop:
 
     @property
     def jumps(self) -> Jumps:
-        """Those that leave it."""
+        """Return the jumps that leave it."""
         return uses_of_all(self.node.body).jumps & LEAVING
 
     @property
     def target(self) -> tree.Target:
-        """The variable of a `for`."""
+        """Return the variable of a `for`."""
         assert isinstance(self.node, tree.Loop) and isinstance(self.node.target, tree.Target)
         return self.node.target
 
@@ -112,12 +112,12 @@ class WholeLoop:
         )
 
     def read(self) -> dict[Variable, Value]:
-        """What the loop starts with of that which an iteration changes and the next one reads."""
+        """Return the starting values that one iteration changes and the next one reads."""
         read, values = uses_of_all(self.nodes()).read_first, self.builder.state.values
         return {v: values[v] for v in self.variables() if v.of in read and v in values}
 
     def evaluate(self, is_refused: bool = False) -> None:
-        """`total = 0` before a loop that adds floats to it is as a float the same number."""
+        """Evaluate the loop; an int start grows to a float if the loop adds floats to it."""
         builder, path = self.builder, None
         while path is None:
             if "return" in self.jumps:
@@ -189,7 +189,7 @@ class WholeLoop:
             builder.assign(target, steps.known[-1])  # as Python leaves it
 
     def _counted_while(self, loop: Loop) -> None:
-        """A `for` that may be left early counts in a `while`."""
+        """Compile a `for` with early exits as a counting `while`."""
         builder, steps, target = self.builder, self.steps, self.target.binding
         assert steps is not None
         changed, hint, values = self.variables(), _hint(target.name), builder.state.values
@@ -231,7 +231,7 @@ class WholeLoop:
         if decided is True:
             raise endless_loop(loop.nodes)
         if decided is False:
-            return  # nothing is carried
+            return  # carries no values
         builder.adopt(path)
         body = Body.with_args(carried.types)
         with builder.inside(loop, body):
@@ -268,8 +268,8 @@ def _tested(
 
 
 def is_of_outer_loop(builder: KernelBuilder, mistake: Mistake) -> bool:
-    """Nothing helps a loop if one around it cannot carry something, or has to carry a number of
-    another kind to it.
+    """Did an outer loop fail to carry a value, or to carry a value of another kind to this one?
+    Then nothing helps this loop.
     """
     flow, values = mistake.flow, builder.state.values
     if flow is None or flow.grows is None:
@@ -279,11 +279,11 @@ def is_of_outer_loop(builder: KernelBuilder, mistake: Mistake) -> bool:
     return is_carried or isinstance(start, Unusable)
 
 
-# What follows ------------------------------------------------------------------------------------
+# After loops --------------------------------------------------------------------------------------
 
 
 def require_kept(builder: KernelBuilder, end: State, rest: Steps) -> None:
-    """Mistake if what follows reads a variable whose value was lost on the way."""
+    """Raise Mistake if the rest reads a variable whose value was lost on the way."""
     lost = builder.lost(end.values)
     for variable in sorted(reads_first(rest, lost), key=lambda each: each.name):
         broken = lost[variable].broken
@@ -292,7 +292,7 @@ def require_kept(builder: KernelBuilder, end: State, rest: Steps) -> None:
 
 
 def after_loop(builder: KernelBuilder, jumps: Jumps, rest: Steps) -> Steps:
-    """What follows a loop is left out where the loop has returned."""
+    """Skip the steps after a loop on paths where it has returned."""
     if "return" not in jumps:
         return rest
     left, returned = builder.frame.variable(LEFT), builder.frame.variable(RETURNED)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
@@ -26,6 +25,7 @@ from ttl.language import DataflowBuffer
 from ttl.language.operation import KernelFunction, Program, definition_span
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.layout import TILE_LAYOUT, layout_of
+from ttl.semantics.tensor_like import TensorLike
 from ttl.semantics.tensors import row_page_elements
 from ttl.semantics.types import TILE_SIZE
 from ttl.source.facts import facts_of
@@ -42,7 +42,7 @@ from .translation import Translation
 
 
 def build_module(program: Program, target: Target) -> ModuleOp:
-    """The ttl module of a program, or CompileError with every mistake found."""
+    """Build the ttl module of a program; raise CompileError with every mistake found."""
     if len(program.grid) != 2:
         where = definition_span(program.operation.function)
         raise CompileError(_unsupported_grid(program).at(where))
@@ -77,7 +77,7 @@ def _unsupported_grid(program: Program) -> RuleBroken:
 
 
 def _threads(program: Program) -> list[str]:
-    """The first data movement kernel is the reader, the second the writer."""
+    """Name the threads: the first data movement kernel is the reader, the second the writer."""
     movement = iter(("reader", "writer"))
     return [
         "compute" if kernel.kind is KernelKind.COMPUTE else next(movement)
@@ -102,7 +102,7 @@ def _declare(buffer: DataflowBuffer, program: Program) -> ttl.DeclareBufferOp:
 
 
 def _page_buffers(kernels: list[func.FuncOp], program: Program) -> list[ttl.DeclareBufferOp]:
-    """The buffers that kernels have for themselves, to print tensors."""
+    """Declare the kernels' own buffers for printing tensors."""
     known = {buffer.name for buffer in program.buffers}
     binds = [op for kernel in kernels for op in kernel.walk() if isinstance(op, ttl.BindBufferOp)]
     return [
@@ -121,7 +121,7 @@ def _page_buffers(kernels: list[func.FuncOp], program: Program) -> list[ttl.Decl
 def _build_function(
     program: Program, number: int, target: Target, nets: Nets, mistakes: list[Diagnostic]
 ) -> func.FuncOp | None:
-    """The function of a kernel; None if it has mistakes."""
+    """Build the function of a kernel; None if it has mistakes."""
     translation = _evaluated(program, number, target, nets)
     found = [*translation.state.mistakes]
     found = found or [*stores_under_aliases(translation.entry)]
@@ -140,7 +140,7 @@ def _build_function(
 
 
 def _evaluated(program: Program, number: int, target: Target, nets: Nets) -> Translation:
-    """A kernel that tells ints from floats, and has mixed them, is evaluated with paths apart."""
+    """Evaluate a kernel; if it mixes ints and floats and can tell, do so again with paths apart."""
     for keeps_kinds in (False, True):
         translation = Translation(
             program.kernels[number],
@@ -160,7 +160,7 @@ def _evaluated(program: Program, number: int, target: Target, nets: Nets) -> Tra
 
 
 def _environment(program: Program, number: int) -> Environment:
-    """The names around a kernel, on all nodes if they may differ."""
+    """Return the names around a kernel, on all nodes if they may differ."""
     by_node = program.kernels_by_node
     kernels = [by_node[node][number] for node in by_node] or [program.kernels[number]]
     return Environment(tuple(kernel.function for kernel in kernels))  # type: ignore[misc]
@@ -201,16 +201,16 @@ def _attributes(program: Program, kernel: KernelFunction, handles: Handles) -> d
     return attributes
 
 
-def _ragged_dimensions(tensor: Any) -> list[int]:
-    """Those, counted from the end, in which the last tiles of a tensor are padded."""
+def _ragged_dimensions(tensor: TensorLike) -> list[int]:
+    """List the dimensions, counted from the end, whose last tiles are padded."""
     sizes = tuple(tensor.shape)
     is_tiled = layout_of(tensor) is TILE_LAYOUT
     inner = range(-min(2, len(sizes)), 0)
     return [dim for dim in inner if is_tiled and sizes[dim] % TILE_SIZE]
 
 
-def _sharded_row(tensor: Any) -> int:
-    """The elements of a page of a row-major tensor whose rows are cut by shards, else 0."""
+def _sharded_row(tensor: TensorLike) -> int:
+    """Return the page elements of a row-major tensor whose shards cut its rows, or 0."""
     elements = row_page_elements(tensor)
     return 0 if elements in (None, tuple(tensor.shape)[-1]) else elements
 

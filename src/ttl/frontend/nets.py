@@ -1,4 +1,4 @@
-"""The pipe nets that the kernels of a program use, by the names they have in its module."""
+"""The pipe nets that a program's kernels use, by their names in the module."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Nets:
         self.by_name: dict[str, PipeNet] = {}
 
     def one_of_all_nodes(self, net: PipeNet) -> PipeNet:
-        """A body that is run for every node makes its nets for every node: those are one net."""
+        """Return the declared net that equals this one, because each node makes its own."""
         index = net.index
         if index is not None and index < len(self.declared):
             return self.declared[index] if self.declared[index].pipes == net.pipes else net

@@ -1,10 +1,10 @@
-"""Values that differ between nodes, for each of which the body of an operation has run.
+"""Values that differ between nodes, because the operation's body ran once per node.
 
 rule NUMBERS   numbers become runtime arguments of the kernel
 rule ALIKE     containers, functions, methods and other objects of one form are taken apart: their
-               items and attributes are values again, and so is what Python makes of them
-rule CASES     where their forms differ, or a number needs more than 32 bits, each path of a kernel
-               knows which it has
+               items and attributes are values again, and so are Python's results for them
+rule CASES     if forms differ, or a number needs more than 32 bits, each path of a kernel handles
+               one of them
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ class RuntimeArgument:
 
 
 MakeArgument = Callable[[RuntimeArgument, Attribute], "Scalar"]
-DECLARED = (DataflowBuffer, Semaphore, PipeNet)  # anew for each node
+DECLARED = (DataflowBuffer, Semaphore, PipeNet)  # declared again for each node
 EQUAL_IF_SAME = (str, bytes, range, frozenset, type(None))
 
 
 class PerNode:
-    """An object of the operation's body that is another one on each node."""
+    """An object of the operation's body that differs between nodes."""
 
     described = "an object that differs between nodes"
 
@@ -58,11 +58,11 @@ class PerNode:
         return f"`{self.name}`, {self.described}"
 
     @property
-    def first(self) -> Any:
+    def first(self) -> object:
         return self.objects[0]
 
-    def merged(self, values: Sequence[Any], name: str = "") -> Any:
-        """What each node has in its place."""
+    def merged(self, values: Sequence[object], name: str = "") -> object:
+        """Merge the values that each node has instead of it."""
         return merged(f"{self.name}_{name}" if name else self.name, values, self.make)
 
     def attribute(self, name: str) -> Any:
@@ -70,12 +70,12 @@ class PerNode:
 
 
 class NodeFunctions(PerNode):
-    """A function of the operation's body: one closure for each node."""
+    """A function of the operation's body with one closure for each node."""
 
     described = "a function that differs between nodes"
 
     def signature(self) -> inspect.Signature:
-        """With defaults that may differ between nodes."""
+        """Return the signature, with defaults that may differ between nodes."""
         signatures = [inspect.signature(each, follow_wrapped=False) for each in self.objects]
         found = [each.parameters.values() for each in signatures]
         parameters = [
@@ -88,32 +88,32 @@ class NodeFunctions(PerNode):
 class NodeObjects(PerNode):
     @property
     def cases(self) -> RuntimeArgument:
-        """Which of the forms each node has; 0 on all nodes if there is one form."""
+        """Return the form of each node's object; 0 on all nodes if there is one form."""
         found = [form_of(each) for each in self.objects]
         forms = list(dict.fromkeys(found))
         return RuntimeArgument(f"{self.name}_case", tuple(map(forms.index, found)))
 
-    def of_case(self, number: int) -> Any:
-        """What the nodes with this form have; the others do not come here."""
+    def of_case(self, number: int) -> object:
+        """Return the object on nodes with this form; other nodes do not get here."""
         words = self.cases.words
         any_of_them = self.objects[words.index(number)]
         pairs = zip(words, self.objects, strict=True)
         return self.merged([each if word == number else any_of_them for word, each in pairs])
 
 
-def differs(value: Any) -> bool:
-    """Is it, or has it in it, an object that differs between nodes?"""
+def differs(value: object) -> bool:
+    """Does the value, or a part of it, differ between nodes?"""
     return any(isinstance(each, PerNode) for each in all_in([value]))
 
 
-def all_in(values: Iterable[Any]) -> Iterator[Any]:
-    """The values, of tuples and lists what is in them."""
+def all_in(values: Iterable[object]) -> Iterator[object]:
+    """Yield the values, and the items of tuples and lists instead of these."""
     for value in values:
         yield from all_in(value) if isinstance(value, (tuple, list)) else (value,)
 
 
-def on_each_node(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
-    """What Python makes of operands of which some differ between nodes."""
+def on_each_node(function: Callable[..., object], operands: Sequence[object]) -> object:
+    """Call a function on operands of which some differ between nodes."""
     known = next(each for each in all_in(operands) if isinstance(each, PerNode))
     numbers = range(len(known.objects))
     return known.merged([function(*_on_node(list(operands), number)) for number in numbers])
@@ -130,7 +130,7 @@ def _on_node(value: Any, number: int) -> Any:
 # One value for all nodes --------------------------------------------------------------------------
 
 
-def merged(name: str, values: Sequence[Any], make: MakeArgument) -> Any:
+def merged(name: str, values: Sequence[Any], make: MakeArgument) -> object:
     values = [python_number(each) for each in values]
     if all(is_same(values[0], value) for value in values):
         return values[0]
@@ -154,8 +154,8 @@ def merged(name: str, values: Sequence[Any], make: MakeArgument) -> Any:
     return NodeObjects(name, values, make)
 
 
-def form_of(value: Any) -> Any:
-    """What must be equal of objects that are taken apart together."""
+def form_of(value: object) -> object:
+    """Return the key that objects need in common to be taken apart together."""
     kind = type(value)
     if isinstance(value, (int, float)):
         return kind if _fits(value) else (kind, repr(value))
@@ -182,7 +182,7 @@ def form_of(value: Any) -> Any:
     return (kind, id(value)) if public_class(value) is None and is_tensor(value) else kind
 
 
-def _bounds(value: slice) -> tuple[Any, Any, Any]:
+def _bounds(value: slice) -> tuple[object, object, object]:
     return value.start, value.stop, value.step
 
 
@@ -209,7 +209,7 @@ def _number(name: str, values: list[Any], make: MakeArgument) -> Scalar:
 
 
 def is_same(one: Any, other: Any, around: tuple[FunctionType, ...] = ()) -> bool:
-    """Do two nodes mean the same by these? What the body declares is made anew for each."""
+    """Are the values of two nodes interchangeable? The body declares its objects again for each."""
     if one is other or any(one is function for function in around):
         return True
     if type(one) is not type(other):
@@ -243,7 +243,7 @@ def is_same(one: Any, other: Any, around: tuple[FunctionType, ...] = ()) -> bool
     return is_ttnn_value(type(one)) and repr(one) == repr(other)
 
 
-def _parts_of(value: MethodType | partial[Any] | PerNode) -> list[Any]:
+def _parts_of(value: MethodType | partial[object] | PerNode) -> list[object]:
     if isinstance(value, MethodType):
         return [value.__func__, value.__self__]
     if isinstance(value, partial):
@@ -251,7 +251,7 @@ def _parts_of(value: MethodType | partial[Any] | PerNode) -> list[Any]:
     return [*value.objects]
 
 
-def _state_of(function: FunctionType) -> list[Any]:
-    """What a call of a function depends on, beside its code and its module."""
+def _state_of(function: FunctionType) -> list[object]:
+    """List the inputs of a call beside the function's code and its module."""
     captured = [named_value(name, function) for name in own_code(function).co_freevars]
     return [captured, function.__defaults__, function.__kwdefaults__, function.__dict__]

@@ -1,4 +1,4 @@
-"""Python's own functions of numbers: abs, int, round and the like."""
+"""Python's functions of numbers: abs, int, round and the like."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def absolute(builder: KernelBuilder, value: Value) -> Value:
     (kind,) = scalar_kinds(abs, value)
     if kind is bool or (isinstance(value, Scalar) and value.is_natural):
         return as_kind(builder, value, int)
-    positive = arithmetic(builder, "-", 0, value)  # of zero it is zero, not -0.0
+    positive = arithmetic(builder, "-", 0, value)  # -0 would be -0.0, but this is 0
     is_negative = compare(builder, "<" if kind is int else "<=", value, 0)
     if not isinstance(is_negative, RunTime):
         return positive if is_negative else value
@@ -54,21 +54,21 @@ def to_int(builder: KernelBuilder, value: Value) -> Value:
 
 
 def floor(builder: KernelBuilder, value: Value) -> Value:
-    """math.floor()"""
+    """Evaluate math.floor()."""
     if scalar_kinds(math.floor, value) == [float]:
         value = divide_floats(builder, "//", value, 1.0)
     return to_int(builder, value)
 
 
 def ceil(builder: KernelBuilder, value: Value) -> Value:
-    """math.ceil()"""
+    """Evaluate math.ceil()."""
     if scalar_kinds(math.ceil, value) == [float]:
         return negate(builder, floor(builder, negate(builder, value)))
     return to_int(builder, value)
 
 
 def rounded(builder: KernelBuilder, value: Value, ndigits: Value = None) -> Value:
-    """round(): halves go to the even neighbour."""
+    """Evaluate round(); halves go to the even neighbor."""
     (kind,) = scalar_kinds(round, value)
     if ndigits is None and kind is not float:
         return as_kind(builder, value, int)

@@ -6,7 +6,6 @@ import operator
 from collections.abc import Callable
 from functools import wraps
 from math import prod
-from typing import Any
 
 from ttl.language.block import not_in_place
 
@@ -26,7 +25,7 @@ Handler = Callable[..., Value]
 
 
 def operator_method(builder: KernelBuilder, owner: Value, name: str) -> Handler | None:
-    """The handler of a method that stands for an operator; None if the value has none."""
+    """Find the handler of an operator's method; None if the value has none."""
     handler = METHODS.get(name)
     is_value = isinstance(owner, (StandIn, *PYTHON_VALUES)) or builder.is_tensor(owner)
     found = owner.python_class if isinstance(owner, StandIn) else type(owner)
@@ -46,7 +45,7 @@ PYTHON_VALUES = (int, float, str, tuple, list, dict, set, range)
 def _called(
     handler: Handler, name: str, builder: KernelBuilder, owner: object, *given: Value
 ) -> Value:
-    """Of constants, what Python itself answers; it has no answer for an int and a float, say."""
+    """Let Python evaluate constants; refuse where it would return NotImplemented."""
     is_known = not is_run_time((owner, *given)) and not builder.is_tensor(owner)
     if is_known and handler not in CHANGING.values() and not isinstance(owner, RangeValue):
         return in_python(getattr(type(owner), name), owner, *given)
@@ -78,8 +77,8 @@ def _unary(sign: str) -> Handler:
     return lambda builder, value: unary(builder, sign, value)
 
 
-def in_place(builder: KernelBuilder, sign: str, owner: object, value: Any) -> Value:
-    """`owner += value`, and what it gives: the owner, if that can be changed."""
+def in_place(builder: KernelBuilder, sign: str, owner: object, value: object) -> Value:
+    """Evaluate `owner += value`; return the owner if it is mutable."""
     if isinstance(owner, HeldBlock):
         if sign != "+":
             raise not_in_place(sign)

@@ -1,4 +1,4 @@
-"""Operators on values: constants are calculated now, scalars and blocks in the kernel."""
+"""Operators on values: on constants now, on scalars and blocks in the kernel."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def unary(builder: KernelBuilder, sign: str, value: Value) -> Value:
     return of_numbers(builder, value) if isinstance(value, StandIn) else in_python(fold, value)
 
 
-UNARY: dict[str, tuple[Callable[[Any], Any], Callable[..., Value]]] = {
+UNARY: dict[str, tuple[Callable[..., object], Callable[..., Value]]] = {
     "-": (operator.neg, scalars.negate),
     "+": (operator.pos, scalars.plus),
     "~": (operator.invert, scalars.invert),
@@ -62,7 +62,7 @@ def compare(builder: KernelBuilder, sign: str, left: Value, right: object) -> Va
         return block_math(builder, BY_OPERATOR[sign], [left, right])
     fold = COMPARISONS[sign].fold
     if sign.endswith("in") and isinstance(right, dict):
-        right = dict.fromkeys(right)  # its values are not asked
+        right = dict.fromkeys(right)  # its values do not matter
     elif isinstance(right, VIEWS):
         right = [*right]
     if sign in ("is", "is not") and None in (kind_of(left), kind_of(right)):
@@ -93,7 +93,7 @@ def _compare_at_run_time(builder: KernelBuilder, sign: str, left: Value, right: 
 
 
 def _refuse_tensors(sign: str, *operands: Value) -> None:
-    """ttnn would compute with them now, while the kernel is compiled."""
+    """Refuse tensors, because ttnn would compute with them while compiling."""
     if any(public_class(each) is None and is_tensor(each) for each in operands):
         raise codes.OUTSIDE_OPERATION.broken(
             f"`{sign}` works on whole tensors, not in a kernel",
@@ -102,7 +102,7 @@ def _refuse_tensors(sign: str, *operands: Value) -> None:
 
 
 def _is_in_range(builder: KernelBuilder, value: Value, steps: RangeValue) -> Value:
-    """`value in range(...)` without going over it."""
+    """Evaluate `value in range(...)` without iterating."""
     if is_run_time(steps.step) or kind_of(value) is not int:
         raise not_in_kernels(f"`in` of a range for {describe(value)}, or with a run-time step")
     distance = binary(builder, "-", value, steps.start)
@@ -113,7 +113,7 @@ def _is_in_range(builder: KernelBuilder, value: Value, steps: RangeValue) -> Val
 
 
 def _are_equal(builder: KernelBuilder, left: Value, right: Value) -> Value:
-    """Of containers: item by item, until two differ."""
+    """Compare containers item by item, until two differ."""
     if isinstance(left, dict):
         if not isinstance(right, dict) or {*left} != {*right}:
             return False
@@ -127,7 +127,7 @@ def _are_equal(builder: KernelBuilder, left: Value, right: Value) -> Value:
 
 
 def logic(builder: KernelBuilder, is_and: bool, steps: Sequence[Callable[[], Value]]) -> Value:
-    """`and` gives its first operand that is false, `or` the first that is true, else the last."""
+    """Return the first false operand for `and`, the first true one for `or`, or the last."""
     if not steps:
         return is_and
     first, rest = steps[0](), steps[1:]

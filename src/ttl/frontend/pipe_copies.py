@@ -1,4 +1,4 @@
-"""Copies through pipes, and the other end of a pipe given to a function of if_src() or if_dst()."""
+"""Copies through pipes, and the other end of a pipe in a function of if_src() or if_dst()."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from .scalars import check, compare
 
 
 def other_end(builder: KernelBuilder, pipe: PipeValue, name: str) -> Value:
-    """`pipe.dst` in if_src(), as the program wrote it."""
+    """Return `pipe.dst` in if_src(), as written in the program."""
     routes = builder.nets.routes(pipe.pipe_type.net)
     return _merged(builder, pipe, [getattr(route.pipe, name) for route in routes])
 
 
 def _merged(builder: KernelBuilder, pipe: PipeValue, ends: list[Any]) -> Value:
-    """One value for all pipes: where they differ, a number that depends on the pipe."""
+    """Merge the ends of all pipes; differing ones become a number that depends on the pipe."""
     first = ends[0]
     if all(type(end) is type(first) and end == first for end in ends):
         return first
@@ -45,7 +45,7 @@ def _merged(builder: KernelBuilder, pipe: PipeValue, ends: list[Any]) -> Value:
 
 
 def copy_pipe(builder: KernelBuilder, source: Value, destination: Value) -> Value:
-    """A send or a receive."""
+    """Copy into or out of a pipe."""
     is_receive = isinstance(source, PipeValue)
     pipe, block = (source, destination) if is_receive else (destination, source)
     kind = "receive" if is_receive else "send"
@@ -62,9 +62,9 @@ def copy_pipe(builder: KernelBuilder, source: Value, destination: Value) -> Valu
 
 
 def written_pipe(builder: KernelBuilder, end: Value, role: str) -> Value:
-    """The pipe of the node, where the program writes the `ttl.Pipe` itself.
+    """Return the node's pipe if the program writes a `ttl.Pipe` itself.
 
-    One that is equal to a pipe of another net stands for that of the function around the copy.
+    One that equals a pipe of another net means the pipe of the function around the copy.
     """
     if not isinstance(end, (Pipe, NodeObjects)):
         return end
@@ -85,11 +85,11 @@ def written_pipe(builder: KernelBuilder, end: Value, role: str) -> Value:
 def _given(
     builder: KernelBuilder, end: Pipe | NodeObjects, value: PipeValue, pipes: list[Pipe]
 ) -> PipeValue:
-    """The pipe that a function around the copy has; it must be the one that is written."""
+    """Return the pipe of the function around the copy; check that it is the written one."""
     given = _merged(builder, value, [pipes.index(pipe) for pipe in pipes])
     wanted = _number(builder, end, pipes)
     is_right: Value = given == wanted
-    if is_run_time((given, wanted)):  # the function is called for others too
+    if is_run_time((given, wanted)):  # other pipes call the function too
         is_right = compare(builder, "==", given, wanted)
     role = value.pipe_type.role.data
     check(builder, is_right, f"used pipe {end.name} where if_{role}() gives another one")
@@ -99,7 +99,7 @@ def _given(
 def _of_node(
     builder: KernelBuilder, name: str, homes: list[tuple[PipeNet, int]], role: str
 ) -> Value:
-    """The pipe at its place among those of the node; there is no such place on other nodes."""
+    """Return the pipe at its place among the node's pipes; other nodes have no such place."""
     symbol = builder.nets.symbol(homes[0][0])
     having: dict[object, list[int]] = {node: [] for node in nodes_of(builder.nets.grid)}
     for number, route in enumerate(builder.nets.routes(symbol)):
@@ -118,7 +118,7 @@ def _of_node(
 
 
 def _place(builder: KernelBuilder, places: list[int], counts: list[int]) -> Scalar:
-    """A constant, if those that have no such pipe have no pipe at that place."""
+    """Return a constant place if all other nodes have no pipe there."""
     first = min(places)
     if all(place == first or count <= first for place, count in zip(places, counts, strict=True)):
         return builder.index(first)
@@ -126,7 +126,7 @@ def _place(builder: KernelBuilder, places: list[int], counts: list[int]) -> Scal
 
 
 def _number(builder: KernelBuilder, end: Pipe | NodeObjects, pipes: list[Pipe]) -> Value:
-    """The place among the pipes of a net; it may be another one on each node."""
+    """Return the place among the pipes of a net; it may differ by node."""
     if isinstance(end, Pipe):
         return pipes.index(end)
     places = [pipes.index(each) if each in pipes else len(pipes) for each in end.objects]

@@ -46,7 +46,7 @@ def for_each(
 def _once_for_all(
     builder: KernelBuilder, kind: type[ttl.ForEachPipeOp], net: PipeNet, function: Value
 ) -> None:
-    """The function's body stands once, for all pipes; what it changes is carried."""
+    """Evaluate the function's body once for all pipes, carrying the variables it changes."""
     loop = new_loop(builder, (), frozenset())
     carried = Carried(builder, assigned(builder, NOTHING), loop)
     symbol = builder.nets.symbol(net)
@@ -98,7 +98,7 @@ def _call(builder: KernelBuilder, function: Value, pipe: RunTime) -> None:
 def _leaving_transfers(
     builder: KernelBuilder, body: Body, carried: Carried
 ) -> dict[Variable, RunTime]:
-    """The transfers that outer variables have now: made in the body, waited for after it."""
+    """Return the transfers of outer variables that the body makes and later code waits for."""
     inside = {result for op in body.walk() for result in op.results}
     return {
         variable: value
@@ -109,11 +109,11 @@ def _leaving_transfers(
     }
 
 
-# One call after the other -------------------------------------------------------------------------
+# Separate calls -----------------------------------------------------------------------------------
 
 
 def counts_on_nodes(builder: KernelBuilder, net: PipeNet, role: str) -> list[int]:
-    """How many pipes in which it has the role a node may have, as far as this path knows."""
+    """List how many pipes with this role a node may have, as far as this path knows."""
     symbol = builder.nets.symbol(net)
     routes = builder.nets.routes(symbol)
     having = Counter(node for route in routes for node in nodes_with_role(route, role))
@@ -132,7 +132,7 @@ def pipe_count(builder: KernelBuilder, net: PipeNet, role: str) -> Scalar:
 def call_with_pipe(
     builder: KernelBuilder, net: PipeNet, role: str, place: int, function: Value
 ) -> Callable[[], None]:
-    """Calls a function with the pipe at a place among the node's."""
+    """Make a step that calls a function with the node's pipe at a place."""
 
     def call() -> None:
         symbol = builder.nets.symbol(net)
@@ -145,7 +145,7 @@ def call_with_pipe(
     return call
 
 
-# What can be called and is no Python callable; the rest is in expressions.
+# Callables that are not Python's; expressions have the rest.
 CALLABLE = (LocalFunction, NodeFunctions, BoundMethod)
 
 NET_METHODS: dict[str, Callable[..., Value]] = {

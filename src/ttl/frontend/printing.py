@@ -14,6 +14,7 @@ from ttl.semantics import printing
 from ttl.semantics.dtypes import DType, dtype_of
 from ttl.semantics.kernel_kinds import KernelKind
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
+from ttl.semantics.tensor_like import TensorLike
 from ttl.semantics.tensors import row_page_elements
 
 from .builder import KernelBuilder
@@ -48,7 +49,7 @@ class _Line:
             self.format += escaped(str(of_this_path(builder, in_python(str, value))))
 
     def _items(self, builder: KernelBuilder, items: Any) -> None:
-        """Those of a tuple, list or dict, as Python shows them."""
+        """Add the items of a tuple, list or dict, as Python shows them."""
         is_dict = isinstance(items, dict)
         self.format += escaped("{") if is_dict else str(type(items)())[0]
         for number, (key, item) in enumerate(items.items() if is_dict else enumerate(items)):
@@ -110,7 +111,7 @@ def print_values(
 
 
 def _lines(builder: KernelBuilder, values: tuple[Value, ...], between: str) -> tuple[_Line, _Line]:
-    """What stands before and after the object that is shown."""
+    """Format the texts before and after the object to show."""
     line = before = _Line()
     after = _Line()
     for number, value in enumerate(values):
@@ -159,7 +160,7 @@ def _buffer_heading(buffer: DataflowBuffer) -> str:
     return printing.buffer_text(buffer.name, fields)
 
 
-def _tensor(builder: KernelBuilder, tensor: Any) -> _Shown:
+def _tensor(builder: KernelBuilder, tensor: TensorLike) -> _Shown:
     if builder.kernel.kind is not KernelKind.DATAMOVEMENT:
         raise codes.WRONG_KERNEL_KIND.broken(
             "a compute kernel cannot print a tensor: it reaches no memory but its node's",
@@ -175,7 +176,7 @@ def _tensor(builder: KernelBuilder, tensor: Any) -> _Shown:
 
 
 def _page_buffer(builder: KernelBuilder, dtype: DType, row: int | None) -> RunTime:
-    """A page of L1 of this kernel's own for a page of a tensor: a tile, or a row of elements."""
+    """Return a page of L1 that this kernel owns for a tile, or a row of elements, of a tensor."""
     name = f"{builder.kernel.name}_{dtype.spelling}_page" + (f"_of_{row}" if row else "")
     layout = TILE_LAYOUT if row is None else ROW_MAJOR_LAYOUT
     type = ttl.DataflowBufferType.of((1, 1) if row is None else (row,), dtype, 1, layout)

@@ -1,4 +1,4 @@
-"""What cannot be compiled: mistakes of the program, and values that a path has no use for."""
+"""Errors of compiling: mistakes of the program, and values that a path cannot use."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class FlowBroken(RuleBroken):
-    """A value that a loop or branch cannot carry; with other paths it may do."""
+    """A loop or branch cannot carry a value; other paths may be able to."""
 
-    loop: Loop | None = None  # that cannot carry it, where that is known: nothing inside it helps
-    undecided: Undecided | None = None  # a branch for each value that this may have would help
-    # A variable that the loop could carry as a number of another kind, or as a block of another
-    # type; None: it was taken for a value that the loop leaves as it is.
+    loop: Loop | None = None  # the loop that cannot carry it, if known: its body cannot help
+    undecided: Undecided | None = None  # a branch for each of its values would help
+    # A variable that the loop could carry as another kind of number, or as a block of another type;
+    # None: the loop was expected to keep the value unchanged.
     grows: tuple[Variable, type | Attribute | None] | None = None
-    is_of_end = False  # an iteration ends with it: other last ones may help
+    is_of_end = False  # an iteration ends with it, so other last ones may help
 
     def __init__(self, code: Code, message: str, *, helps: tuple[str, ...] = (), **why: object):
         super().__init__(code, message, helps=helps)
@@ -33,7 +33,7 @@ class FlowBroken(RuleBroken):
 
 
 class Mistake(Exception):
-    """A statement is given up: with a diagnostic, or because of one that is reported already."""
+    """Evaluation gives up a statement, with a diagnostic or because of a reported one."""
 
     def __init__(self, diagnostic: Diagnostic | None, broken: RuleBroken | None):
         self.diagnostic = diagnostic
@@ -42,9 +42,9 @@ class Mistake(Exception):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Unusable:
-    """Bound to a name that has no value a kernel could use from here on, and why."""
+    """Marks a name without a usable value from here on, and the reason."""
 
-    broken: RuleBroken | None  # None: its statement has a mistake that is reported already
+    broken: RuleBroken | None  # None: a mistake in its statement is already reported
 
     def refuse(self) -> Mistake | RuleBroken:
         return self.broken or Mistake(None, None)
@@ -59,19 +59,19 @@ MISTAKEN = Unusable(None)
 
 
 def not_yet(what: str, help: str = "") -> RuleBroken:
-    """Without a help it is something that the simulator runs."""
+    """Refuse code that is not compiled yet; without a help, the simulator runs it."""
     simulate = "run the program on the simulator, or write it in a simpler way"
     return codes.NOT_COMPILED_YET.broken(
         f"the compiler does not translate {what} yet", help or simulate
     )
 
 
-MOST_UNROLLED = 256  # iterations of loops that could be loops in C++ but for what they carry
+MOST_UNROLLED = 256  # iterations of loops that C++ could have if they carried less
 FEW_STEPS = f"give the loop at most {MOST_UNROLLED} steps, a number known when compiling"
 
 
 def flow_broken(what: str, help: str = "", **why: object) -> FlowBroken:
-    """`why` is what FlowBroken has beside its message."""
+    """Refuse a value that cannot be carried; `why` sets fields of FlowBroken."""
     return FlowBroken(
         codes.NOT_COMPILED_YET,
         f"the compiler does not translate {what} yet",
@@ -89,35 +89,35 @@ def not_in_kernels(what: str, *helps: str) -> RuleBroken:
 
 
 class Raised(RuleBroken):
-    """What Python raises when the kernel runs; whoever reports it names the kernel."""
+    """Python raises this when the kernel runs; the report adds the kernel's name."""
 
 
 def raised(error: str, *helps: str) -> Raised:
-    """Python code of a kernel fails when it is evaluated, as it would when it runs."""
+    """Report Python code that fails during evaluation as it would in a run."""
     return Raised(codes.KERNEL_EXCEPTION, error, helps=helps)
 
 
 def error_text(error: BaseException) -> str:
-    """In the words of the simulator."""
+    """Return the error in the words of the simulator."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 class WrongCall(RuleBroken):
-    """A function of the program does not take these arguments; its subject is the function."""
+    """A user's function does not take these arguments; its subject is the function."""
 
 
 def on_some_paths(name: str) -> Unusable:
-    """Stands for a variable that has a value on some paths only; most are never read."""
+    """Mark a variable that only some paths assign; most are never read."""
     what = f"`{name}`" if name.isidentifier() else "a block or transfer without a name"
     message, help = (
         f"{what} has a value on some paths only",
         "assign it before the `if` or the loop",
     )
-    return Unusable(FlowBroken(codes.NOT_IN_KERNELS, message, helps=(help,)))
+    return Unusable(FlowBroken(codes.NOT_COMPILED_YET, message, helps=(help,)))
 
 
 def describe(value: Value) -> str:
-    """As the program has it; never by the representation of an object of the compiler."""
+    """Describe a value as written in the program, never by an object of the compiler."""
     if isinstance(text := getattr(value, "described", None), str):
         return text
     if isinstance(value, (tuple, list, set, dict)):

@@ -1,4 +1,4 @@
-"""Functions of Python that kernels may call: on constants now, on other values in the kernel."""
+"""Python functions that kernels may call: on constants now, on other values in the kernel."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ def is_pure(function: Value) -> bool:
 
 PURE_MODULES = ("math", "_operator", "itertools")
 
-# Methods of numpy's arrays that leave the array as it is.
+# Methods of numpy arrays that do not change the array.
 OF_ARRAYS = (
     "all", "any", "argmax", "argmin", "argsort", "astype", "copy", "cumsum", "dot", "flatten",
     "item", "max", "mean", "min", "prod", "ravel", "reshape", "round", "sum", "tolist", "transpose",
 )  # fmt: skip
 
-# Their methods that change them are found before.
+# Methods that change these types are found earlier.
 READ_ONLY: tuple[type, ...] = (str, tuple, range, list, dict, set, frozenset, type({}.keys()))
 
 PURE = (
@@ -69,7 +69,7 @@ PURE = (
 
 
 def is_instance(builder: KernelBuilder, value: Value, kinds: object) -> Value:
-    """isinstance(); of a run-time value as of what it is in Python."""
+    """Evaluate isinstance(), by the Python class of a run-time value."""
     if not isinstance(value, StandIn):
         return in_python(isinstance, value, kinds)
     builder.tells_kinds = True
@@ -93,8 +93,8 @@ def zipped(builder: KernelBuilder, *values: Value, strict: Value = False) -> Val
 
 
 def _rows(builder: KernelBuilder, columns: tuple[Value, ...]) -> Value:
-    """zip() of ranges whose bounds only the run knows, and of what is known."""
-    known: list[Any] = [e if isinstance(e, RangeValue) else iterated(e) for e in columns]
+    """Evaluate zip() of run-time ranges and known sequences."""
+    known = [e if isinstance(e, RangeValue) else iterated(e) for e in columns]
     counts = [step_count(builder, e) if isinstance(e, RangeValue) else len(e) for e in known]
 
     def item(column: Value, number: Value) -> Value:
@@ -122,7 +122,7 @@ def mapped(builder: KernelBuilder, function: Value, *values: Value) -> Value:
 
 
 def in_order(
-    builder: KernelBuilder, value: Value, *, key: Value = None, reverse: Any = False
+    builder: KernelBuilder, value: Value, *, key: Value = None, reverse: bool = False
 ) -> Value:
     items = iterated(value)
     keys: list[Any] = items if key is None else [builder.call(key, [item], {}) for item in items]
@@ -134,7 +134,7 @@ def in_order(
 
 
 def with_arguments(builder: KernelBuilder, function: Value, *first: Value, **named: Value) -> Value:
-    """functools.partial()"""
+    """Evaluate functools.partial()."""
 
     def called(builder: KernelBuilder, function: Value, *rest: Value, **others: Value) -> Value:
         return builder.call(function, [*first, *rest], named | others)
@@ -149,7 +149,7 @@ def total(builder: KernelBuilder, values: Value, start: Value = 0) -> Value:
 
 
 def truth_of(is_all: bool, builder: KernelBuilder, values: Value) -> Value:
-    """any() or all()"""
+    """Evaluate any() or all()."""
 
     def joined(found: Value, value: Value) -> Value:
         now = scalars.truth(builder, value)
@@ -166,7 +166,7 @@ def quotient_and_rest(builder: KernelBuilder, one: Value, other: Value) -> Value
 
 
 def _refuse_comparison(builder: KernelBuilder, values: Sequence[Value]) -> None:
-    """Python compares them with each other, and asks for the truth of what blocks give."""
+    """Refuse blocks, because Python asks for the truth of their comparisons."""
     if len(values) > 1 and any(map(is_block, values)):
         builder.require(KernelKind.COMPUTE, BLOCK_OPS["lt"].spelling)
         raise truth_of_block()
@@ -181,13 +181,13 @@ def power(builder: KernelBuilder, base: object, exponent: object, *modulus: obje
 
 
 def extreme(function: Callable[..., object], sign: str) -> Callable[..., Value]:
-    """min() or max(): of equal values the first; what is chosen keeps its kind."""
+    """Make min() or max(): the first of equal values wins, and keeps its kind."""
 
     def better(builder: KernelBuilder, one: Value, other: Value) -> Value:
         is_better = scalars.compare(builder, sign, other, one)
         return choose(builder, is_better, lambda: other, lambda: one)
 
-    def best(builder: KernelBuilder, *values: Any, **named: Value) -> Value:
+    def best(builder: KernelBuilder, *values: object, **named: Value) -> Value:
         if named:
             raise not_yet(f"{function.__name__}() with {', '.join(named)}= of run-time values")
         values = tuple(iterated(values[0])) if len(values) == 1 else values
@@ -202,7 +202,7 @@ def extreme(function: Callable[..., object], sign: str) -> Callable[..., Value]:
     return best
 
 
-# Python's own would not see what the items are, or would give what a kernel may not keep.
+# Handlers used on constants too: Python would misread items, or return what a kernel may not keep.
 ALWAYS: dict[object, Callable[..., Value]] = {
     **CHANGING_FUNCTIONS,
     range: range_value,

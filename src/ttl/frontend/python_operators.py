@@ -1,4 +1,4 @@
-"""The operators of Python by their signs: what they make of constants and of run-time numbers."""
+"""The operators of Python by sign: their evaluation on constants and on run-time numbers."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ttl.source.known import OPERATORS
 
 
 class Operator(NamedTuple):
-    """`of_integers` and `of_floats`: operations of arith, or predicates of its comparisons; None if
-    it takes more than one operation, or has no meaning.
+    """An operator; `of_integers` and `of_floats` are operations of arith or predicates of its
+    comparisons, or None if one operation is not enough or makes no sense.
     """
 
     fold: Callable[..., Any]
@@ -21,7 +21,7 @@ class Operator(NamedTuple):
 
     @property
     def name(self) -> str:
-        """Of Python's method, without underscores."""
+        """Return the name of Python's method, without underscores."""
         return self.fold.__name__.strip("_")
 
 

@@ -1,4 +1,4 @@
-"""range() with bounds that are known only when the kernel runs; of others Python makes a range."""
+"""range() with bounds known only when the kernel runs; Python makes all other ranges."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .scalars import as_kind, calculated, integer, negate, scalar_kinds
 
 @dataclass(frozen=True, slots=True)
 class RangeValue(StandIn):
-    """range(start, stop, step) of run-time values; any that a loop counts over."""
+    """A range of run-time values, or any range that a loop counts over."""
 
     described = "a range"
     is_of_run = True
@@ -27,12 +27,12 @@ class RangeValue(StandIn):
     step: Any
 
     @property
-    def bounds(self) -> tuple[Any, Any, Any]:
+    def bounds(self) -> tuple[object, object, object]:
         return self.start, self.stop, self.step
 
     @property
     def known(self) -> range | None:
-        return None if is_run_time(self.bounds) else range(*self.bounds)
+        return None if is_run_time(self.bounds) else range(self.start, self.stop, self.step)
 
     @property
     def counts_up(self) -> bool:
@@ -40,7 +40,7 @@ class RangeValue(StandIn):
 
 
 def steps_of(value: Value) -> RangeValue | None:
-    """What a `for` can go over."""
+    """Return the range that a `for` iterates over; None for other values."""
     if isinstance(value, range):
         return RangeValue(value.start, value.stop, value.step)
     return value if isinstance(value, RangeValue) else None
@@ -56,7 +56,7 @@ def range_value(builder: KernelBuilder, *given: Value) -> Value:
 
 
 def upward(builder: KernelBuilder, steps: RangeValue) -> tuple[Scalar, Scalar, Scalar]:
-    """Bounds of a loop that counts up: the range itself, or the number of its steps."""
+    """Return bounds that count up: the range's own, or the number of its steps."""
     if steps.counts_up:
         lower, upper, step = (as_kind(builder, bound, int) for bound in steps.bounds)
         return lower, upper, step
@@ -91,7 +91,7 @@ def _count(builder: KernelBuilder, first: Scalar, last: Scalar, size: Scalar) ->
 def counted(
     builder: KernelBuilder, steps: RangeValue, number: Scalar, hint: str, from_zero: bool = False
 ) -> Scalar:
-    """The loop variable of the program, from that of the loop."""
+    """Compute the program's loop variable from the loop's counter."""
     is_itself = (steps.start, steps.step) == (0, 1) if from_zero else True
     if steps.counts_up and is_itself:
         return number

@@ -1,7 +1,7 @@
-"""Scalars of a kernel that are known only when it runs, calculated as Python would.
+"""Scalars known only when the kernel runs, calculated as in Python.
 
 An int is an index, a bool an i1, a float an f64. Constants stay Python objects until they meet a
-run-time value, so that whatever can be calculated now is.
+run-time value, so everything that can be calculated now is.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from .value_ranges import (
     known_remainder,
 )
 
-# What the constructors of arith give their operations.
+# Default properties, as the constructors of arith set them.
 _INTEGER: dict[str, Attribute] = {"overflowFlags": arith.IntegerOverflowAttr("none")}
 _FLOAT: dict[str, Attribute] = {"fastmath": arith.FastMathFlagsAttr("none")}
 PROPERTIES: dict[type[Operation], dict[str, Attribute]] = {
@@ -46,12 +46,12 @@ PROPERTIES: dict[type[Operation], dict[str, Attribute]] = {
 def calculated(
     builder: KernelBuilder, op: type[Operation], *operands: RunTime, type: Attribute | None = None
 ) -> Scalar:
-    """The result of an operation of arith, of the type of its operands if not said."""
+    """Return the result of an operation of arith, by default of its operands' type."""
     return builder.scalar(op, operands, type or operands[0].type, PROPERTIES.get(op))
 
 
 def as_kind(builder: KernelBuilder, value: Value, kind: type) -> Scalar:
-    """A scalar as an IR value of a kind it can be converted to without loss."""
+    """Convert a scalar to an IR value of another kind without loss."""
     if not isinstance(value, Scalar):
         return _constant(builder, kind(value), kind)
     found = value.kind
@@ -83,7 +83,7 @@ def select(builder: KernelBuilder, condition: Scalar, one: Scalar, other: Scalar
 
 
 def extreme(builder: KernelBuilder, function: object, values: tuple[Value, ...]) -> Scalar:
-    """min() and max() of integers."""
+    """Evaluate min() or max() of integers."""
     op = arith.MinSIOp if function is min else arith.MaxSIOp
     result, *others = (as_kind(builder, value, int) for value in values)
     for other in others:
@@ -94,7 +94,7 @@ def extreme(builder: KernelBuilder, function: object, values: tuple[Value, ...])
 
 
 def scalar_kinds(function: Callable[..., object], *values: Value) -> list[type]:
-    """The kinds of numbers that Python's function takes; of others kernels have none."""
+    """Return the kinds of numbers that Python's function takes; refuse other values."""
     require_python(function, *values)
     kinds = [kind for value in values if (kind := kind_of(value)) is not None]
     if len(kinds) < len(values):
@@ -104,7 +104,7 @@ def scalar_kinds(function: Callable[..., object], *values: Value) -> list[type]:
     return kinds
 
 
-# Numbers that Python has and the chip has not: Decimal, Fraction, complex -------------------------
+# Python numbers that the chip does not have: Decimal, Fraction, complex ---------------------------
 
 
 def has_other_number(*values: Value) -> bool:
@@ -115,8 +115,8 @@ def has_other_number(*values: Value) -> bool:
 
 def with_other_numbers(
     builder: KernelBuilder, sign: str, fold: Callable[..., object], *values: Value
-) -> Any:
-    """What Python makes of captured ones and run-time numbers, on each path that knows these."""
+) -> object:
+    """Let Python combine captured and run-time numbers, on paths that know the latter."""
     require_python(fold, *values)
     other = next(value for value in values if kind_of(value) is None)
     what = f"`{sign}` of {describe(other)} and a number that only the run knows"
@@ -128,7 +128,7 @@ def with_other_numbers(
 
 
 def arithmetic(builder: KernelBuilder, sign: str, left: Value, right: Value) -> Value:
-    """A binary operator, at least one of its operands a run-time scalar."""
+    """Evaluate a binary operator with at least one run-time scalar."""
     row = BINARY[sign]
     if has_other_number(left, right):
         return with_other_numbers(builder, sign, row.fold, left, right)
@@ -136,7 +136,7 @@ def arithmetic(builder: KernelBuilder, sign: str, left: Value, right: Value) -> 
         raise codes.NOT_IN_KERNELS.broken(f"a shift of a 32-bit integer by {right}")
     kinds = scalar_kinds(row.fold, left, right)
     if sign in ("|", "^") and (isinstance(left, IntFlag) or isinstance(right, IntFlag)):
-        # Python takes a negative number for that of flags.
+        # Python treats a negative number as flags.
         raise not_yet(f"`{sign}` of an IntFlag and a run-time number", "write int(flag)")
     if sign in ("&", "|", "^") and kinds == [bool, bool]:
         operands = [as_kind(builder, value, bool) for value in (left, right)]
@@ -160,11 +160,11 @@ def arithmetic(builder: KernelBuilder, sign: str, left: Value, right: Value) -> 
     return integer(builder, row.of_integers, one, other)
 
 
-MOST_SHIFTED = 31  # C++ shifts less than the 32 bits of an int
+MOST_SHIFTED = 31  # C++ allows shifts by less than the 32 bits of an int
 
 
 def _shift(builder: KernelBuilder, sign: str, one: Scalar, count: Any) -> Scalar:
-    """To the left as a product: one that leaves the 32 bits is noticed then."""
+    """Shift; to the left by a product, which detects overflow of 32 bits."""
     if sign == ">>" and not isinstance(count, Scalar):
         count = min(count, MOST_SHIFTED)
     if isinstance(count, Scalar) and not count.is_natural:
@@ -189,7 +189,7 @@ def integer(builder: KernelBuilder, op: type[Operation], one: Scalar, other: Sca
 
 
 def _divide(builder: KernelBuilder, sign: str, one: Scalar, other: Scalar) -> Scalar:
-    """Python rounds down; C++ rounds to zero, which is the same where nothing is negative."""
+    """Divide as Python does, which rounds down; C++ rounds to zero, equal without negatives."""
     divisor = known_constant(other)
     if sign == "%" and isinstance(divisor, int) and divisor > 1:
         known = known_remainder(one, divisor)
@@ -204,12 +204,12 @@ def _divide(builder: KernelBuilder, sign: str, one: Scalar, other: Scalar) -> Sc
     rest = calculated(builder, arith.SubiOp, one, whole)
     rest.is_natural = other.is_natural
     if isinstance(divisor, int) and divisor > 0:
-        rest.bounds = (0, divisor - 1)  # more than its parts tell
+        rest.bounds = (0, divisor - 1)  # more than its parts show
     return rest
 
 
 def divide_floats(builder: KernelBuilder, sign: str, left: Value, right: Value) -> Scalar:
-    """As Python does it, so that the rest has the divisor's sign."""
+    """Divide as Python does: the remainder has the divisor's sign."""
     _check_divisor(builder, sign, right)
     one, other = (as_kind(builder, value, float) for value in (left, right))
     kind = ttl.FloorDivideOp if sign == "//" else ttl.RemainderOp
@@ -223,7 +223,7 @@ def _check_divisor(builder: KernelBuilder, sign: str, divisor: Value) -> None:
 
 
 def check(builder: KernelBuilder, condition: Value, error: str, **rule: str) -> None:
-    """The kernel fails where the condition is false: it `error`, as in "raised IndexError"."""
+    """Make the kernel fail if the condition is false: it `error`, as in "raised IndexError"."""
     if isinstance(condition, RunTime) or not condition:
         operand, texts = as_kind(builder, condition, bool), {"error": error, **rule}
         builder.emit(ttl.AssertOp, [operand], {name: StringAttr(t) for name, t in texts.items()})
@@ -248,7 +248,7 @@ def _power(builder: KernelBuilder, kinds: list[type], base: Value, exponent: Any
 
 
 def _float_power(builder: KernelBuilder, base: Value, exponent: Value) -> Value:
-    """Python's, where both numbers are known on a path; squares are products."""
+    """Let Python evaluate known numbers on a path; squares are products."""
     known = known_number(builder, exponent)
     if known in (1, 2) and isinstance(base, RunTime):
         one = as_kind(builder, base, float)
@@ -284,7 +284,7 @@ def plus(builder: KernelBuilder, value: Value) -> Scalar:
 
 
 def invert(builder: KernelBuilder, value: Value) -> Value:
-    """`~x` is -1 - x."""
+    """Evaluate `~x` as -1 - x."""
     scalar_kinds(operator.invert, value)
     return calculated(builder, arith.SubiOp, builder.index(-1), as_kind(builder, value, int))
 
@@ -293,7 +293,7 @@ def invert(builder: KernelBuilder, value: Value) -> Value:
 
 
 def truth(builder: KernelBuilder, value: Value) -> bool | Scalar:
-    """What `if value:` asks."""
+    """Return the truth that `if value:` tests."""
     if isinstance(value, Scalar):
         return value if value.kind is bool else compare(builder, "!=", value, 0)
     if isinstance(value, StandIn) and value.python_class in (range, str):
@@ -313,7 +313,7 @@ NO_NUMBERS = (str, bytes, tuple, list, dict, set, frozenset, type(None))  # equa
 
 
 def compare(builder: KernelBuilder, sign: str, left: Value, right: Value) -> bool | Scalar:
-    """A comparison with at least one run-time scalar."""
+    """Compare values, at least one of which is a run-time scalar."""
     if sign in ("in", "not in"):
         return _contains(builder, sign, left, right)
     row = COMPARISONS[sign]
@@ -347,7 +347,7 @@ def _predicate(name: str, names: Sequence[str]) -> dict[str, Attribute]:
 def _compare_chosen(
     builder: KernelBuilder, sign: str, left: Value, right: Value
 ) -> bool | Scalar | None:
-    """`(3 if c else 0) == 3` is c: so paths know it. None if it is not such a comparison."""
+    """Simplify `(3 if c else 0) == 3` to c, which paths know; None for other comparisons."""
     if sign not in ("==", "!=") or isinstance(right, RunTime) or not isinstance(left, Scalar):
         return None
     chosen = [known_constant(arm) for arm in arms_of(left)]
@@ -363,7 +363,7 @@ def _compare_chosen(
 
 
 def either(builder: KernelBuilder, one: bool | Scalar, other: bool | Scalar) -> bool | Scalar:
-    """`one or other` of truth values that are both calculated."""
+    """Evaluate `one or other` of truth values that are both calculated."""
     if not isinstance(one, RunTime) or not isinstance(other, RunTime):
         return (one or other) if not isinstance(one, RunTime) else True if other else one
     return calculated(builder, arith.OrIOp, one, other)
@@ -379,7 +379,7 @@ def _contains(builder: KernelBuilder, sign: str, left: Value, right: Value) -> b
     return negation(builder, found) if sign == "not in" else found
 
 
-# What can be calculated where it may not be needed. Division cannot: by zero it fails.
+# Operations that are safe to calculate unneeded; division is not, because zero fails.
 SPECULATED = (
     arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.AndIOp, arith.OrIOp,
     arith.XOrIOp, arith.CmpiOp, arith.CmpfOp, arith.SelectOp, arith.MinSIOp, arith.MaxSIOp,

@@ -1,11 +1,10 @@
-"""Semaphores in a kernel: waits, and changes of the own value and of those on other nodes."""
+"""Semaphores in a kernel: waits, and changes of this node's value and of other nodes'."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, StringAttr, SymbolRefAttr, UnitAttr, i64
@@ -49,7 +48,7 @@ def declaration_of(semaphore: Semaphore) -> Operation:
 class RemotePlace(StandIn):
     """A semaphore on other nodes: each place is x and y, or the corners of a rectangle.
 
-    They are known at run time; more than one are those of a range that is no rectangle.
+    The places are run-time values; there are several if a range is no rectangle.
     """
 
     semaphore: Semaphore
@@ -80,7 +79,7 @@ def change(
 
 
 def semaphore_number(builder: KernelBuilder, value: Value, call: str) -> Scalar:
-    """32 bits without sign, in an int that has one."""
+    """Fit an unsigned 32-bit number into a signed int."""
     if kind_of(value) not in (int, bool) or not is_run_time(value):
         number = semaphore_value(value, f"the value given to {call}")
         return builder.index(number if number < 1 << 31 else number - (1 << 32))
@@ -121,7 +120,7 @@ def _ends(builder: KernelBuilder, item: Value, size: int) -> tuple[Value, Value]
 
 
 def _rectangles(nodes: Iterable[tuple[int, ...]]) -> tuple[tuple[int, ...], ...]:
-    """The corners of as few as hold the nodes, which fill columns one after the other."""
+    """Return the corners of few rectangles that cover the nodes, which come column by column."""
     columns: dict[int, list[int]] = {}
     for x, y in nodes:
         columns.setdefault(x, []).append(y)
@@ -153,14 +152,14 @@ def _node(builder: KernelBuilder, coord: Value) -> tuple[Value, ...]:
 
 
 def as_place(builder: KernelBuilder, remote: Value) -> RemotePlace | None:
-    """A remote semaphore, from the kernel or from the operation's body."""
+    """Return a remote semaphore made in the kernel or in the operation's body."""
     if isinstance(remote, RemotePlace):
         return remote
     objects = remote.objects if isinstance(remote, NodeObjects) else (remote,)
     first = objects[0]
     if not isinstance(first, RemoteSemaphore):
         return None
-    nodes: Any = first.nodes
+    nodes = first.nodes
     if isinstance(remote, NodeObjects):
         nodes = remote.attribute("nodes")
     if isinstance(first, UnicastRemoteSemaphore):

@@ -1,4 +1,4 @@
-"""Signposts: values that a `with` begins, and no others."""
+"""Signposts: values that only a `with` can begin."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def signpost(builder: KernelBuilder, name: Any) -> Value:
 
 
 def refuse_unused_signposts(builder: KernelBuilder) -> None:
-    """At the end of the kernel: those that are no head of a `with`."""
+    """Report signposts that no `with` begins, at the end of the kernel."""
     for place, name in {(place, made.name): None for made, place in builder.signposts.items()}:
         assert place is not None
         builder.frame, builder.node = place.frame, place.node

@@ -1,11 +1,10 @@
-"""Statements that neither branch nor repeat: one handler for each syntax class."""
+"""Statements that neither branch nor repeat; each syntax class has a handler."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
-from typing import Any
 
 from ttl.source import tree
 from ttl.source.bindings import Variable
@@ -23,7 +22,7 @@ from .scalars import check, truth
 
 
 def evaluate(builder: KernelBuilder, node: tree.Evaluate) -> None:
-    if not isinstance(node.value, tree.Constant):  # a docstring says nothing
+    if not isinstance(node.value, tree.Constant):  # a docstring
         expression(builder, node.value)
 
 
@@ -94,14 +93,14 @@ def assertion(builder: KernelBuilder, node: tree.Assert) -> None:
 
 
 def fails(builder: KernelBuilder, condition: Value, error: str) -> None:
-    """Where the condition is false: now, if every path comes here, else when the kernel runs."""
+    """Raise an error if the condition is false: now if every path comes here, or at run time."""
     if not isinstance(condition, RunTime) and not builder.state.facts:
         raise raised(error)
     check(builder, condition, f"raised {error}")
 
 
 def _failed(builder: KernelBuilder, node: tree.Assert) -> str:
-    """In the words of the simulator; a text that only the run knows is left out."""
+    """Describe a failed assertion as the simulator does, without run-time text."""
     message = node.message
     is_text = isinstance(message, (tree.Constant, tree.Text))
     said = expression(builder, message) if message is not None and is_text else None
@@ -109,10 +108,10 @@ def _failed(builder: KernelBuilder, node: tree.Assert) -> str:
 
 
 def raise_exception(builder: KernelBuilder, node: tree.Raise) -> None:
-    """What follows on the path is not reached."""
+    """Raise an exception; the rest of the path is unreachable."""
     if node.error is None:
         return fails(builder, False, "RuntimeError: No active exception to reraise")
-    error: Any = expression(builder, node.error)
+    error: object = expression(builder, node.error)
     if isinstance(error, type) and issubclass(error, BaseException):
         error = error()
     if not isinstance(error, BaseException):
@@ -121,7 +120,7 @@ def raise_exception(builder: KernelBuilder, node: tree.Raise) -> None:
 
 
 def finish(builder: KernelBuilder, node: tree.Finish) -> None:
-    """What a path has not finished itself, of that which the program leaves out."""
+    """Finish the handles of a path that the program leaves unfinished."""
 
     def values(names: tuple[Variable, ...]) -> list[Value]:
         variables = [builder.variable(name) for name in names]
@@ -136,12 +135,12 @@ def finish(builder: KernelBuilder, node: tree.Finish) -> None:
 
 
 def declare(builder: KernelBuilder, node: tree.Declare) -> None:
-    """`nonlocal` is known from the bindings."""
+    """Refuse `global`; the bindings already include `nonlocal`."""
     if node.keyword == "global":
         raise not_in_kernels("`global`")
 
 
-STATEMENTS: dict[type[tree.Statement], Callable[[KernelBuilder, Any], None]] = {
+STATEMENTS: dict[type[tree.Statement], Callable[..., None]] = {
     tree.Evaluate: evaluate,
     tree.Assign: assign,
     tree.Update: update,

@@ -1,7 +1,7 @@
-"""Where the evaluation of a kernel stands: the values that a path has reached, and frames.
+"""The state of an evaluation: the values that a path has reached, and frames.
 
-A path is evaluated on a copy of the state it starts from, into a body of its own. Whoever asked for
-it goes on with how it ends, or with what was before.
+A path is evaluated on a copy of its starting state, into a body of its own. The caller continues
+from its end, or from the state before it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from inspect import Signature
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from ttl.diagnostics import Diagnostic, Span
 from ttl.diagnostics.span import Expansion, expansions_of
@@ -21,8 +21,9 @@ from ttl.source.functions import own_code
 from .environment import Environment
 from .hir import Body, HeldBlock, Place, RunTime, Scalar, Value
 
-End = tuple[RunTime, bool]  # of a dataflow buffer: its handle, and is it the consumer's?
+End = tuple[RunTime, bool]  # of a dataflow buffer: its handle, and whether the consumer's
 Container = list[Any] | dict[Any, Any] | set[Any]
+ContainerT = TypeVar("ContainerT", bound=Container)
 
 
 class Variable(NamedTuple):
@@ -41,11 +42,11 @@ class Variable(NamedTuple):
 
     @property
     def is_hidden(self) -> bool:
-        """Does no name of the program stand for it?"""
+        """Has it no name in the program?"""
         return self.of.name.startswith("<")
 
 
-# What the evaluation of each function needs: names that no program could use.
+# Variables for evaluating a function, with names that no program can use.
 OWN = bindings.Scope("<evaluation>")
 RETURNED = bindings.Variable("<returned>", OWN)
 LEFT = bindings.Variable("<left>", OWN)  # has a loop of this function returned?
@@ -63,44 +64,44 @@ class Frame:
     environment: Environment | None  # names around a function that is not nested
     caller: Frame | None = None
     call_site: Span | None = None
-    # Variables that the bodies of loops over generators, which are functions, assign to.
+    # Variables assigned by loop bodies over generators, which are functions.
     of_bodies: frozenset[bindings.Variable] = frozenset()
-    unrolls: bool = False  # loops with a known number of steps, as far as there is room
+    unrolls: bool = False  # loops with a known number of steps, within the budget
 
     def variable(self, of: bindings.Variable) -> Variable:
-        """One of this function, or one that its evaluation needs."""
+        """Return a variable in this call of the function."""
         return Variable(self.number, of)
 
     @property
     def shared(self) -> Iterator[Variable]:
-        """The variables that functions inside assign to."""
+        """Yield the variables that inner functions assign."""
         return map(self.variable, self.scope.shared | self.of_bodies)
 
     def span(self, node: tree.Node) -> Span:
         return Span.of_node(self.file, node).within(self.expanded_at())
 
     def expanded_at(self) -> tuple[Expansion, ...]:
-        """Of the innermost operation on the way here that is expanded in another."""
+        """Return the expansions of the innermost expanded operation among the callers."""
         around = [frame.environment for frame in self.callers if frame.environment is not None]
         found = (expansions_of(own_code(each.functions[0])) for each in around)
         return next(filter(None, found), ())
 
     @property
     def callers(self) -> Iterator[Frame]:
-        """This one first, the kernel last."""
+        """Yield this frame first and the kernel's last."""
         frame: Frame | None = self
         while frame is not None:
             yield frame
             frame = frame.caller
 
     def call_sites(self) -> tuple[Span, ...]:
-        """Where the function is called, innermost first."""
+        """List the calls of the function, innermost first."""
         return tuple([frame.call_site for frame in self.callers if frame.call_site is not None])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalFunction:
-    """A function that is defined in the kernel, or in a function it calls."""
+    """A function defined in the kernel, or in a function it calls."""
 
     described = "a function"
     tree: tree.Function
@@ -132,51 +133,50 @@ def functions_in(value: Value) -> Iterator[LocalFunction]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loop:
-    """A loop being evaluated that stays a loop; what leaves it early is in `hidden`."""
+    """A loop being evaluated that stays a loop; its early exits are in `hidden`."""
 
     frame: Frame
     nodes: tuple[tree.Node, ...]  # its condition and its body
     going_on: Variable
     hidden: frozenset[Variable]
     carries_blocks: bool  # and transfers too
-    facts: Facts  # what its path knows
-    variables: frozenset[Variable]  # that have values before it
-    held: frozenset[End]  # the ends of buffers of which blocks are held before it
-    may_release: bool  # blocks acquired before it: a mistake, which is reported as one
+    facts: Facts  # known on its path
+    variables: frozenset[Variable]  # with values before it
+    held: frozenset[End]  # the ends of buffers with blocks held before it
+    may_release: bool  # blocks acquired before it, which is then reported as a mistake
 
 
 @dataclass(frozen=True, slots=True)
 class Made:
     """A list, dict or set that the kernel made: it exists while the kernel is evaluated.
 
-    Its items may be run-time values; how many there are and where is known. A kernel may change
-    what it made itself, where the change happens once on each path: a loop that changes a list made
-    before it is unrolled.
+    Its items may be run-time values; their number and places are known. A kernel may change its own
+    containers once on each path: a loop that changes a list made before it is unrolled.
     """
 
     container: Container
-    loop: Loop | None  # inside which it was made
-    items: list[Any]  # while another path is evaluated
+    loop: Loop | None  # the loop that it was made in
+    items: list[object]  # while another path is evaluated
     carrier: Loop | None = None  # the outermost loop that carries it to this place
 
 
 @dataclass(slots=True)
 class State:
-    """What a path has reached."""
+    """The state that a path has reached."""
 
     values: dict[Variable, Value] = field(default_factory=dict)
-    facts: Facts = field(default_factory=dict)  # what conditions are decided on this path
+    facts: Facts = field(default_factory=dict)  # the decided conditions on this path
     released: frozenset[RunTime] = frozenset()  # blocks, transfers waited for, pipes left
     shapeless: dict[Value, Place | None] = field(default_factory=dict)  # fills and broadcasts
     mistakes: tuple[Diagnostic, ...] = ()
-    unrolled: int = 0  # iterations of loops that could be loops in C++ but for what they carry
+    unrolled: int = 0  # of loops that C++ could have if they carried less
     containers: dict[int, Made] = field(default_factory=dict)
-    # Of what is finished on one branch only: the condition, and whether that is its `then`.
+    # For handles finished on one branch only: the condition, and whether that is its `then`.
     doubtful: Mapping[RunTime, tuple[Scalar, bool] | None] = field(default_factory=dict)
     grouped: tuple[tuple[RunTime, RunTime], ...] = ()  # groups, and transfers added to them
-    split: int = 0  # conditions whose branches took along what follows
-    has_lost_containers: bool = False  # by a branch in which they differ
-    started: Mapping[object, bool] = field(default_factory=dict)  # generators: up to their end?
+    split: int = 0  # conditions whose branches duplicated later steps
+    has_lost_containers: bool = False  # in a branch where they differ
+    started: Mapping[object, bool] = field(default_factory=dict)  # generators: exhausted?
 
     def fork(self) -> State:
         self.keep()
@@ -188,7 +188,7 @@ class State:
         )
 
     def keep(self) -> None:
-        """The items of its containers, before another path changes them."""
+        """Save the items of its containers before another path changes them."""
         for key, made in self.containers.items():
             self.containers[key] = replace(made, items=plain(made.container))
 
@@ -198,32 +198,32 @@ class State:
 
     def note_mistake(self, found: Diagnostic) -> None:
         known = [(each.message, each.primary) for each in self.mistakes]
-        if (found.message, found.primary) not in known:  # functions are evaluated at each call
+        if (found.message, found.primary) not in known:  # each call evaluates a function again
             self.mistakes += (found,)
 
     def held(self) -> list[HeldBlock]:
-        """The blocks that variables have and the program is still to release, oldest first."""
+        """List blocks in variables that the program still has to release, oldest first."""
         blocks = {v for v in self.values.values() if isinstance(v, HeldBlock) and not v.is_scoped}
         return sorted(blocks - self.released, key=lambda block: block.age)
 
 
 @dataclass(slots=True)
 class Path:
-    """What was evaluated apart: how it ends, and its operations."""
+    """A separate evaluation: its final state, and its operations."""
 
     state: State
     body: Body
 
 
-Do = Callable[[], Any]
+Do = Callable[[], object]
 
 
-def plain(value: Container) -> list[Any]:
+def plain(value: Container) -> list[object]:
     return [list(item) for item in value.items()] if isinstance(value, dict) else list(value)
 
 
-def refill(container: Any, items: Any) -> None:
-    """Gives a list, dict or set other items."""
+def refill(container: Container, items: Any) -> None:
+    """Replace the items of a list, dict or set."""
     if isinstance(container, list):
         container[:] = items
     else:

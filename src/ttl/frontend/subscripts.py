@@ -1,10 +1,9 @@
-"""Items: of tensors, of what is known, and of sequences at a place that the run decides."""
+"""Items of tensors, of known objects, and of sequences at run-time places."""
 
 from __future__ import annotations
 
 import operator
 from functools import partial
-from typing import Any
 
 import numpy as np
 
@@ -20,8 +19,8 @@ from .texts import known_text
 from .value_ranges import as_constant, is_reached, known_number, needs_constant
 
 
-def item_at(builder: KernelBuilder, owner: Any, index: Value) -> Value:
-    """`owner[index]`"""
+def item_at(builder: KernelBuilder, owner: object, index: Value) -> Value:
+    """Evaluate `owner[index]`."""
     index = known_text(builder, index)
     if builder.is_tensor(owner):
         return tensor_slice(builder, owner, index)
@@ -40,7 +39,7 @@ def _item(builder: KernelBuilder, owner: object, index: Value) -> Value:
 
 
 def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Value:
-    """An item of a tuple or list: one condition after the other."""
+    """Select an item of a tuple or list by a chain of conditions."""
     given = index
     what = f"an item of {describe(owner)} that is known only at run time"
     if isinstance(index, tuple):
@@ -51,7 +50,7 @@ def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Val
         owner = iterated(owner)
     if not isinstance(owner, (tuple, list, range)) or not isinstance(index, Scalar):
         raise needs_constant(builder, index, what)
-    if any(isinstance(item, (list, dict, set)) for item in owner):  # which may be changed
+    if any(isinstance(item, (list, dict, set)) for item in owner):  # they may change
         raise needs_constant(builder, index, what)
     if not owner or is_reached(builder, index, len(owner)):
         raise raised(f"IndexError: {type(owner).__name__} index out of range")
@@ -67,6 +66,6 @@ def _item_at_run_time(builder: KernelBuilder, owner: Value, index: Value) -> Val
     try:
         return from_position(0)
     except FlowBroken as broken:
-        if builder.may_be_unrolled:  # what becomes of each block is seen better then
+        if builder.may_be_unrolled:  # an unrolled loop sees each block
             raise broken
         raise needs_constant(builder, given, what) from None

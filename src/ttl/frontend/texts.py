@@ -14,7 +14,7 @@ from .value_ranges import as_constant
 
 @dataclass(frozen=True, slots=True)
 class RunTimeText(StandIn):
-    """An f-string with values that are known only when the kernel runs: texts and (value, spec)."""
+    """An f-string with run-time values: its texts and pairs of value and spec."""
 
     described = "a text with run-time values"
     is_of_run = True
@@ -24,7 +24,7 @@ class RunTimeText(StandIn):
 
 
 def known_text(builder: KernelBuilder, value: Value) -> Value:
-    """A text with run-time values, where one is needed whose values the path knows."""
+    """Make a text with run-time values constant, if the path knows them."""
     if not isinstance(value, RunTimeText):
         return value
     found = ""
@@ -38,7 +38,7 @@ def known_text(builder: KernelBuilder, value: Value) -> Value:
 
 
 def spec_of_text(value: Scalar, spec: str) -> str:
-    """A number's text in a field, as a format of the number: texts stand on the left."""
+    """Translate a text's format to a number's: texts align left."""
     found = re.fullmatch(r"(.?[<>^])?([1-9][0-9]*)?s?", spec)
     if found is None or (spec and value.kind is bool):
         raise not_in_kernels(f"`{spec}` for a run-time value that is converted to a text")

@@ -1,6 +1,6 @@
 """Statements of a kernel. Handlers are plain functions, one for each syntax class.
 
-A handler evaluates what its statement begins with and returns the steps that are left of it
+A handler evaluates the start of a statement and returns the steps that are left of it
 (continuations.py).
 """
 
@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
 
 from xdsl.dialects import scf
 from xdsl.dialects.builtin import StringAttr, UnitAttr
@@ -51,9 +50,9 @@ PATTERN = "a `case` with the rest of a dict, places in a class or names in one o
 
 
 class Translation(KernelBuilder):
-    """Evaluates the statements of a kernel; what is wrong with it is in its state's mistakes."""
+    """Evaluates the statements of a kernel; collects mistakes in its state."""
 
-    def evaluate(self, node: tree.Expression) -> Any:
+    def evaluate(self, node: tree.Expression) -> object:
         return expression(self, node)
 
     def call(self, function: Value, arguments: list[Value], keywords: dict[str, Value]) -> Value:
@@ -74,7 +73,7 @@ class Translation(KernelBuilder):
         self.evaluate_body(function)
 
     def evaluate_body(self, function: tree.Function) -> None:
-        """The statements of a kernel, or of a thread of another DSL."""
+        """Evaluate the statements of a kernel, or of a thread of another DSL."""
         self.frame.scope = function.scope
         self.state.values[self.frame.variable(RETURNED)] = None
         self.sequence(function.body)
@@ -90,7 +89,7 @@ class Translation(KernelBuilder):
         return steps
 
     def step(self, step: Step, rest: Steps) -> Steps:
-        """Evaluate a step; what is left to do."""
+        """Evaluate a step; return the steps left to do."""
         try:
             if isinstance(step, tree.Statement):
                 return self.statement(step, rest)
@@ -103,7 +102,7 @@ class Translation(KernelBuilder):
             if mistake.flow is not None and self.is_trial:
                 raise
             self.report(mistake)
-            # Mistakes of other statements are reported too, but none that only follow.
+            # Report mistakes of other statements too, but not consequences of this one.
             node = getattr(step, "node", step)
             stored = NOTHING.stored if isinstance(step, End) else uses_of(node).stored
             self.state.values |= dict.fromkeys(self.variables(stored), MISTAKEN)
@@ -115,7 +114,7 @@ class Translation(KernelBuilder):
         return self.evaluate_statement(node, rest)
 
     def evaluate_statement(self, node: tree.Statement, rest: Steps) -> Steps:
-        """Uses branches where a value cannot be joined, or is needed as a constant."""
+        """Evaluate a statement; values that cannot be joined, or must be constant, get branches."""
         by_branches, steps = without_choice(node), list[Steps]()
 
         def evaluate() -> None:
@@ -138,7 +137,7 @@ class Translation(KernelBuilder):
         return (*steps[0], *rest)
 
     def _handler(self, node: tree.Statement) -> Callable[..., Steps | None]:
-        """Finds what evaluates the start of a statement and returns the steps left of it."""
+        """Find the handler of a statement, which returns the steps left of it."""
         for table in (self.handlers.statements, STATEMENTS, FLOW):
             if (found := table.get(type(node))) is not None:
                 return found
@@ -150,7 +149,7 @@ class Translation(KernelBuilder):
 
 
 def by_value(builder: KernelBuilder, undecided: Undecided, node: tree.Statement) -> Steps:
-    """`blocks[i].push()` as `if i == 0: ...` for each value that i may have."""
+    """Branch `blocks[i].push()` into `if i == 0: ...` for each possible value of i."""
     cases: list[tuple[int, Steps]] = [(value, (node,)) for value in undecided.values]
     return by_number(builder, node, lambda: repeated(builder, undecided.value), cases, undecided)
 
@@ -162,7 +161,7 @@ def by_number(
     cases: Sequence[tuple[int, Steps]],
     deciding: Undecided | None = None,
 ) -> Steps:
-    """Chooses the steps by a number; the last ones if it is none of the others."""
+    """Choose the steps by a number; the last case is the default."""
     (case, steps), *others = cases
     if not others:
         return steps
@@ -172,8 +171,8 @@ def by_number(
 
 
 def _is_released(builder: KernelBuilder, end: State, node: tree.Statement, rest: Steps) -> bool:
-    """Is one block or another, of which the statement gives the value, used as a block later? In a
-    data movement kernel nothing else can be done with it.
+    """Does later code use the result of the statement as a block, which one of two branches gives?
+    A data movement kernel can do nothing else with it.
     """
     later, moves = uses_of_steps(rest), builder.kernel.kind is KernelKind.DATAMOVEMENT
     used = uses_of(node).stored & (later.mentioned if moves else later.released)
@@ -185,14 +184,14 @@ def _is_released(builder: KernelBuilder, end: State, node: tree.Statement, rest:
 
 
 def is_call_for_pipes(node: tree.Expression) -> bool:
-    """`net.if_src(f)` or `net.if_dst(f)`"""
+    """Is it `net.if_src(f)` or `net.if_dst(f)`?"""
     return isinstance(node, tree.Call) and node.method in ("if_src", "if_dst")
 
 
 def for_each_pipe(builder: Translation, node: tree.Evaluate, rest: Steps) -> Steps:
-    """One body for all pipes; calls one by one if it carries what a loop cannot.
+    """Evaluate one body for all pipes, or separate calls if a loop cannot carry a value.
 
-    How many there are depends on the node: each number has its branch.
+    The number of pipes depends on the node: each number gets a branch.
     """
     try:
         path = builder.attempt(lambda: builder.sequence(builder.evaluate_statement(node, ())))
@@ -231,7 +230,7 @@ def _one_by_one(builder: KernelBuilder, node: tree.Evaluate) -> Steps | None:
 
 
 def _note_role(builder: KernelBuilder, net: PipeNet, role: str, has_role: bool) -> None:
-    """`net.is_dst()` is decided in the branch for a number of pipes."""
+    """Decide `net.is_dst()` in the branch for a number of pipes."""
     builder.state.facts = {**builder.state.facts, (builder.nets.symbol(net), role): has_role}
 
 
@@ -276,7 +275,7 @@ def loop_over_generator(
 
 def while_loop(builder: Translation, node: tree.While) -> Steps:
     calls = any(isinstance(part, tree.Call) for part in walk(node.test))
-    if calls and assigned(builder, NOTHING):  # a function may change variables around it
+    if calls and assigned(builder, NOTHING):  # a function may change outer variables
         return (tested_inside(node),)
     return (Enter(node, partial(compile_while, builder, node)),)
 
@@ -359,7 +358,7 @@ def _signpost(builder: KernelBuilder, name: str, is_end: bool) -> None:
     builder.emit(ttl.SignpostOp, (), {"region_name": StringAttr(name), **end})
 
 
-FLOW: dict[type[tree.Statement], Callable[[Translation, Any], Steps]] = {
+FLOW: dict[type[tree.Statement], Callable[..., Steps]] = {
     tree.Branch: if_statement,
     tree.Loop: for_loop,
     tree.While: while_loop,

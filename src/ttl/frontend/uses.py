@@ -1,11 +1,11 @@
-"""What statements do with variables and how they jump, read off the tree once."""
+"""The variables and jumps of statements, read from the tree once."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache, reduce
 from operator import or_
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ttl.source import tree
 from ttl.source.bindings import Variable
@@ -21,19 +21,19 @@ RELEASING = (*RELEASES, "store")
 
 
 class Uses(NamedTuple):
-    """The variables that a piece of a program uses, by how it does."""
+    """The variables of a piece of a program, by kind of use."""
 
-    read_first: Variables = NONE  # may be read before they are given a value
-    written_first: Variables = NONE  # are certainly given a value first
+    read_first: Variables = NONE  # may be read before an assignment
+    written_first: Variables = NONE  # certainly assigned first
     mentioned: Variables = NONE
-    stored: Variables = NONE  # may be given a value
+    stored: Variables = NONE  # may be assigned
     rebound: Variables = NONE  # stored by anything but `x += ...`
-    changed: Variables = NONE  # whose items are changed in place
+    changed: Variables = NONE  # items changed in place
     released: Variables = NONE  # pushed, popped or stored into, as blocks are
-    jumps: Jumps = frozenset()  # out of the body that this stands in
+    jumps: Jumps = frozenset()  # out of the surrounding body
 
     def then(self, following: Uses) -> Uses:
-        """The uses of one piece after the other."""
+        """Combine the uses of consecutive pieces."""
         if self is NOTHING or following is NOTHING:
             return following if self is NOTHING else self
         return Uses(*map(or_, self, following))._replace(
@@ -42,7 +42,7 @@ class Uses(NamedTuple):
         )
 
     def either(self, other: Uses) -> Uses:
-        """The uses of two branches."""
+        """Combine the uses of two branches."""
         joined = self.then(other)
         return joined._replace(
             read_first=self.read_first | other.read_first,
@@ -50,11 +50,11 @@ class Uses(NamedTuple):
         )
 
     def perhaps(self) -> Uses:
-        """The uses of what may not be done at all."""
+        """Return the uses of a piece that may not run."""
         return self._replace(written_first=NONE)
 
     def at_once(self) -> Uses:
-        """The uses of what reads before it writes."""
+        """Return the uses of a piece that reads before it writes."""
         return self._replace(read_first=self.mentioned, written_first=NONE)
 
 
@@ -65,7 +65,7 @@ def uses_of_all(nodes: Iterable[tree.Node]) -> Uses:
     return _uses_of_all(tuple(nodes))
 
 
-@lru_cache(maxsize=10_000)  # loops in loops ask for the same statements again
+@lru_cache(maxsize=10_000)  # nested loops ask for the same statements again
 def _uses_of_all(nodes: tuple[tree.Node, ...]) -> Uses:
     return reduce(Uses.then, map(uses_of, nodes), NOTHING)
 
@@ -86,7 +86,7 @@ def _inside(node: tree.Node) -> Uses:
 
 
 def _owners(*targets: tree.Expression | None) -> Iterator[Variable]:
-    """`x` of the target `x[...]`."""
+    """Yield `x` for the target `x[...]`."""
     for each in targets:
         if isinstance(each, tree.Sequence):
             yield from _owners(*each.items)
@@ -97,7 +97,7 @@ def _owners(*targets: tree.Expression | None) -> Iterator[Variable]:
 
 
 def named(node: tree.Node) -> Variables:
-    """The variable that an expression is."""
+    """Return the variable that an expression names, if any."""
     is_variable = isinstance(node, tree.Name) and isinstance(node.binding, Variable)
     return frozenset({node.binding}) if is_variable else NONE  # type: ignore[attr-defined]
 
@@ -123,7 +123,7 @@ def _attribute(node: tree.Attribute) -> Uses:
 
 
 def _function(node: tree.Function) -> Uses:
-    """It may be called later, or not at all."""
+    """Return the uses of a function, which may run later or never."""
     return _inside(node).at_once()._replace(stored=NONE, jumps=frozenset())
 
 
@@ -149,7 +149,7 @@ def _finish(node: tree.Finish) -> Uses:
     return Uses(variables, NONE, variables, released=NONE if node.is_wait else variables)
 
 
-_SPECIAL: dict[type[tree.Node], Callable[[Any], Uses]] = {
+_SPECIAL: dict[type[tree.Node], Callable[..., Uses]] = {
     tree.Name: _name,
     tree.Target: _target,
     tree.Attribute: _attribute,

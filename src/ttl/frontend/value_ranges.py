@@ -1,7 +1,7 @@
-"""Run-time integers of which few values are possible: loop counters, coordinates of nodes.
+"""Run-time integers with few possible values: loop counters, coordinates of nodes.
 
-Where a constant is needed and such a value is given, the statement gets a branch for each value it
-may have; in the branch it is that constant. What all possible values agree on is known.
+A statement that needs such a value as a constant gets a branch for each possible value, where it is
+that constant. Facts that hold for all possible values are known.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from .node_values import NodeObjects, RuntimeArgument, of_bits
 from .problems import FlowBroken, flow_broken
 from .python_operators import BINARY, COMPARISONS
 
-MOST_VALUES = 64  # that get a branch each
+MOST_VALUES = 64  # with a branch each
 
 Interval = tuple[int, int]
 Number = int | float | bool
 
 
 def interval(builder: KernelBuilder, value: Scalar) -> Interval | None:
-    """The least and the greatest value that it may have, if that is known."""
+    """Return its least and greatest possible value, if known."""
     return _sum(builder, *linear(value))
 
 
@@ -50,7 +50,7 @@ def _sum(builder: KernelBuilder, terms: Terms, constant: int) -> Interval | None
 
 
 def _values_of_term(builder: KernelBuilder, value: Scalar) -> Sequence[int]:
-    """What it may be, in order; nothing if that is not known."""
+    """List its possible values in order; empty if unknown."""
     if value.bounds is not None:
         return _between(value.bounds)
     op = value.owner
@@ -87,7 +87,9 @@ def _numbers_of_pipes(builder: KernelBuilder, op: Op) -> set[int]:
     place = known_constant(pipe.owner.operands[0]) if is_local else None  # type: ignore[union-attr]
     if not isinstance(place, int):
         return {*numbers}
-    of_nodes: dict[Any, list[int]] = {}  # the numbers of the pipes in which each has the role
+    of_nodes: dict[
+        tuple[int, ...], list[int]
+    ] = {}  # the numbers of the pipes in which each node has the role
     routes = builder.nets.routes(pipe.pipe_type.net)
     for number, route in zip(numbers, routes, strict=True):
         for node in nodes_with_role(route, pipe.pipe_type.role.data):
@@ -96,7 +98,7 @@ def _numbers_of_pipes(builder: KernelBuilder, op: Op) -> set[int]:
 
 
 def arms_of(value: Scalar) -> list[Scalar]:
-    """What a value is that a condition has chosen; nothing if it is another one."""
+    """List the values that a condition chooses from; empty for other values."""
     op, found = value.owner, []
     if isinstance(op, Op) and op.becomes is arith.SelectOp:
         found = list(op.operands[1:])
@@ -111,13 +113,13 @@ def _quotient(builder: KernelBuilder, op: Op) -> Interval | None:
         return None
     assert isinstance(op.operands[0], Scalar)
     found = interval(builder, op.operands[0])
-    if op.becomes is arith.RemSIOp:  # of numbers that are not negative
+    if op.becomes is arith.RemSIOp:  # operands are not negative
         return 0, min(divisor - 1, found[1] if found else divisor)
     return None if found is None else (found[0] // divisor, found[1] // divisor)
 
 
 def of_this_path(builder: KernelBuilder, found: Value) -> Value:
-    """The value; of one that has another form on each node, that of the nodes that come here."""
+    """Return the value; for objects with several forms, the one on the nodes that come here."""
     if not isinstance(found, NodeObjects) or not any(found.cases.words):
         return found
     case = builder.handles.argument(found.cases, INDEX)
@@ -126,7 +128,7 @@ def of_this_path(builder: KernelBuilder, found: Value) -> Value:
 
 
 def _cases_of_number(builder: KernelBuilder, value: Scalar) -> tuple[Scalar, list[int]]:
-    """Which of its distinct words a float or bool that differs between nodes is."""
+    """Return the position of a float or bool that differs by node among its distinct words."""
     name, words = builder.handles.words_of(value)
     found = sorted(set(words))
     cases = RuntimeArgument(f"{name}_case", tuple(found.index(word) for word in words))
@@ -145,7 +147,7 @@ def known_constant(value: RunTime) -> Number | None:
 
 
 def is_reached(builder: KernelBuilder, index: Scalar, size: int) -> bool:
-    """Does the counter of the loop around, which gets here in each iteration, lead beyond?"""
+    """Does the counter of the surrounding loop, which comes here every time, exceed the size?"""
     counters = [term.value for term in linear(index)[0]]
     if len(counters) != 1 or counters[0].bounds is None:
         return False
@@ -159,7 +161,7 @@ def is_reached(builder: KernelBuilder, index: Scalar, size: int) -> bool:
 
 
 def known_comparison(builder: KernelBuilder, sign: str, left: Value, right: Value) -> bool | None:
-    """What a comparison of integers gives for all values that they may have."""
+    """Return the result of an integer comparison if it holds for all possible values."""
     terms, constant = difference(left, right)
     found = _sum(builder, terms, constant)
     if found is None:
@@ -171,7 +173,7 @@ def known_comparison(builder: KernelBuilder, sign: str, left: Value, right: Valu
 
 
 def _note_cuts(builder: KernelBuilder, sign: str, terms: Terms, constant: int) -> None:
-    """The counts of loops at which it changes what a comparison of a sum with 0 gives."""
+    """Note the counts of loops at which the comparison of a sum with 0 changes."""
     for term, factor in terms.items():
         counter = term.value
         if counter.counter is None or counter.bounds is None:
@@ -189,7 +191,7 @@ def _note_cuts(builder: KernelBuilder, sign: str, terms: Terms, constant: int) -
 
 
 def _verdict(sign: str, low: int, high: int) -> bool | None:
-    """What a comparison of a number between these with 0 gives."""
+    """Compare with 0 any number between these; None if the result varies."""
     if sign in ("==", "!="):
         is_equal = True if low == high == 0 else False if low > 0 or high < 0 else None
         return is_equal if is_equal is None or sign == "==" else not is_equal
@@ -198,7 +200,7 @@ def _verdict(sign: str, low: int, high: int) -> bool | None:
 
 
 def known_remainder(value: Scalar, divisor: int) -> int | None:
-    """What is left of a sum of counters whose steps the divisor divides."""
+    """Return the remainder of a sum of counters if the divisor divides all their steps."""
     terms, rest = linear(value)
     for term, factor in terms.items():
         counter = term.value.counter
@@ -215,7 +217,7 @@ def known_remainder(value: Scalar, divisor: int) -> int | None:
 
 
 def known_number(builder: KernelBuilder, value: Value) -> Number | None:
-    """The number that a scalar is on this path."""
+    """Return the number that a scalar is on this path, if known."""
     if not isinstance(value, RunTime):
         return value  # type: ignore[return-value]
     if (constant := known_constant(value)) is not None:
@@ -244,7 +246,7 @@ def _evaluated(builder: KernelBuilder, op: Op) -> Number | None:
             return None
         compared = COMPARED.get(op.becomes)
         fold = compared[_integer(op.properties["predicate"])] if compared else EVALUATED[op.becomes]
-        return fold(*operands)  # type: ignore[no-any-return]
+        return fold(*operands)
     if op.becomes is arith.SelectOp:
         taken = decided(builder.state.facts, op.operands[0])
         if taken is not None:
@@ -253,7 +255,7 @@ def _evaluated(builder: KernelBuilder, op: Op) -> Number | None:
 
 
 def _possible(builder: KernelBuilder, value: Scalar) -> list[int]:
-    """The values that the path leaves; empty if there are too many."""
+    """List the values that the path allows; empty if there are too many."""
     numbers = sorted(_sums(builder, *linear(value)))
     known = {number: equal_to(builder.state.facts, value, number) for number in numbers}
     is_it = [number for number, answer in known.items() if answer]
@@ -261,7 +263,7 @@ def _possible(builder: KernelBuilder, value: Scalar) -> list[int]:
 
 
 def _sums(builder: KernelBuilder, terms: Terms, constant: int) -> set[int]:
-    """3 * i - 1 is only every third number between its ends."""
+    """Add up the possible sums: 3 * i - 1 is only every third number between its ends."""
     found = {constant}
     for term, factor in terms.items():
         own = _values_of_term(builder, term.value)
@@ -273,10 +275,10 @@ def _sums(builder: KernelBuilder, terms: Terms, constant: int) -> set[int]:
     return found
 
 
-EVALUATED: dict[type[Operation], Callable[..., Any]] = {
+EVALUATED: dict[type[Operation], Callable[..., Number]] = {
     **{row.of_integers: row.fold for row in BINARY.values() if row.of_integers},
     **{row.of_floats: row.fold for row in BINARY.values() if row.of_floats},
-    arith.DivSIOp: operator.floordiv,  # of numbers that are not negative
+    arith.DivSIOp: operator.floordiv,  # operands are not negative
     arith.RemSIOp: operator.mod,
     arith.FloorDivSIOp: operator.floordiv,
     arith.MinSIOp: min,
@@ -285,7 +287,7 @@ EVALUATED: dict[type[Operation], Callable[..., Any]] = {
     arith.IndexCastOp: int,
     arith.SIToFPOp: float,
 }
-COMPARED = {  # by the predicate
+COMPARED = {  # by predicate
     arith.CmpiOp: {arith.CMPI_COMPARISON_OPERATIONS.index(row.of_integers): row.fold
                    for row in COMPARISONS.values() if row.of_integers},
     arith.CmpfOp: {arith.CMPF_COMPARISON_OPERATIONS.index(row.of_floats): row.fold
@@ -298,7 +300,7 @@ COMPARED = {  # by the predicate
 
 @dataclass(frozen=True, slots=True)
 class Undecided:
-    """A value that is needed as a constant, and what it may be."""
+    """A value that must be a constant, and its possible values."""
 
     value: Scalar
     values: list[int]
@@ -311,7 +313,7 @@ REPEATED = (
 
 
 def repeated(builder: KernelBuilder, value: RunTime) -> RunTime:
-    """The value, calculated once more: what did so first may be on a path that is dropped."""
+    """Recalculate a value, because its first calculation may be on a dropped path."""
     op = value.owner
     if not isinstance(op, Op) or op.becomes not in REPEATED:
         return value
@@ -322,7 +324,7 @@ def repeated(builder: KernelBuilder, value: RunTime) -> RunTime:
 def needs_constant(
     builder: KernelBuilder, value: Value, what: str, help_text: str = ""
 ) -> FlowBroken:
-    """Why the statement cannot be evaluated as it is, and which branches would help."""
+    """Explain why a statement cannot be evaluated, and which branches would help."""
     items = value if isinstance(value, tuple) else (value,)
     found = (_undecided(builder, item) for item in items if isinstance(item, RunTime))
     undecided = next((each for each in found if each is not None), None)
@@ -330,7 +332,7 @@ def needs_constant(
 
 
 def as_constant(builder: KernelBuilder, value: Value, what: str, help_text: str = "") -> Any:
-    """The value with the numbers that the path knows in the place of run-time values."""
+    """Replace run-time values by the numbers that the path knows."""
     if isinstance(value, (tuple, list)):
         items = [as_constant(builder, item, what, help_text) for item in value]
         return items if isinstance(value, list) else tuple(items)

@@ -67,6 +67,8 @@ _KERNEL_FLAGS = (
     "-Werror=narrowing",
 )
 
+RECORDS_CALLS = "-DTTL_RECORDS_CALLS"
+
 
 def _chip_flags() -> tuple[str, ...]:
     """What the runtime has room for, and how it is laid out: one runtime serves all chips."""
@@ -161,9 +163,13 @@ def build_kernels(
     folder: Path = RUNTIME_FOLDER,
     anew: bool = False,
     device_api: str = CURRENT_API,
+    records_calls: bool = False,
 ) -> Path:
-    """The kernels of one translation unit as a shared library that needs `runtime`."""
-    flags = (*_COMMON_FLAGS, *_KERNEL_FLAGS, *compiler.flags)
+    """The kernels of one translation unit as a shared library that needs `runtime`; with
+    `records_calls` the device headers tell it of each call.
+    """
+    records = (RECORDS_CALLS,) if records_calls else ()
+    flags = (*_COMMON_FLAGS, *_KERNEL_FLAGS, *records, *compiler.flags)
     link = ("-x", "c++", "-", "-x", "none", str(runtime), *_kernel_linker_flags(compiler))
     older = OLDER_API_FOLDERS.get(device_api)
     names = (f"-I{folder / older}",) if older is not None else ()

@@ -1,18 +1,15 @@
-"""How often the kernels of a run call the chip, unit by unit.
-
-A unit of kernels that is to be counted is another text: after the includes each of its calls
-becomes a macro that counts and calls. A unit that is not counted has none of it.
-"""
+"""How often the kernels of a run call the chip, unit by unit: what their calls counted up to."""
 
 from __future__ import annotations
 
-import ctypes
 import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from ttl.artifact import CompiledOperation
+
+from .program import ReportStruct
 
 SECTIONS, UNPACK, MATH, PACK, INIT, NOC, BARRIERS = COLUMNS = (
     "DST sections", "unpack", "math", "pack", "init", "NoC", "barriers",
@@ -32,7 +29,6 @@ _RULES: tuple[tuple[str, tuple[str, ...]], ...] = (
     (r"binary_dest_reuse_tiles", (UNPACK, MATH)),
     (r"\w+_tile(_\w+)?|copy_dest_values|transpose\w*_dest|sfpu_reduce", (MATH,)),
 )
-_CALL = re.compile(r"\b([a-z_]\w*)(?:<[^;{}()]*>)?\(")
 
 
 def columns_of(call: str) -> tuple[str, ...]:
@@ -41,30 +37,6 @@ def columns_of(call: str) -> tuple[str, ...]:
         if re.fullmatch(pattern, call):
             return columns
     return ()
-
-
-def counted_calls(compiled: CompiledOperation) -> tuple[str, ...]:
-    names = {
-        name for kernel in compiled.kernels for name in _CALL.findall(_code(kernel.cpp_source))
-    }
-    return tuple(sorted(name for name in names if columns_of(name)))
-
-
-def _code(text: str) -> str:
-    """Without comments, texts and includes."""
-    return re.sub(r'//.*|"(?:[^"\\\n]|\\.)*"|^\s*#.*$', "", text, flags=re.M)
-
-
-def counting_lines(calls: Iterable[str]) -> list[str]:
-    """C++ for the place between the includes and the kernels."""
-    calls = tuple(calls)
-    return [
-        f"static uint64_t ttl_counts[{max(len(calls), 1)}];",
-        "static inline void ttl_counted(uint32_t call) { ++ttl_counts[call]; }",
-        'extern "C" __attribute__((visibility("default")))',
-        "uint64_t* ttl_unit_counts() { return ttl_counts; }",
-        *(f"#define {call} ttl_counted({number}), {call}" for number, call in enumerate(calls)),
-    ]
 
 
 @dataclass(slots=True)
@@ -89,13 +61,12 @@ class CallCounts:
         self.result_pages += sum(pages)
         self.configurations[configuration_of(compiled)] = None
 
-    def take(self, kernels: ctypes.CDLL, calls: tuple[str, ...]) -> None:
-        """What was counted since the last time."""
-        kernels.ttl_unit_counts.restype = ctypes.POINTER(ctypes.c_uint64)
-        counted = kernels.ttl_unit_counts()
-        for number, call in enumerate(calls):
-            self.calls[call] += counted[number]
-            counted[number] = 0
+    def take(self, report: ReportStruct) -> None:
+        """What the kernels of a run have called."""
+        for site in report.call_sites[: report.call_site_count]:
+            name = site.name.decode(errors="replace")
+            if columns_of(name):
+                self.calls[name] += site.count
 
 
 def configuration_of(compiled: CompiledOperation) -> str:

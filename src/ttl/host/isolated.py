@@ -26,6 +26,7 @@ from ttl.target import Target
 from .execution import declare, execute
 from .memory import TensorMemory, Units
 from .program import (
+    CallSiteStruct,
     ClashStruct,
     EventStruct,
     LeftoverStruct,
@@ -47,6 +48,7 @@ ARRAYS = (
     ("waiting", "waiting_count", WaitingStruct),
     ("leftovers", "leftover_count", LeftoverStruct),
     ("printed", "printed_bytes", ctypes.c_uint8),
+    ("call_sites", "call_site_count", CallSiteStruct),
     ("clashes", "clash_count", ClashStruct),
 )
 
@@ -71,7 +73,6 @@ class Work:
     options: RunOptions
     runtime: Path
     libraries: Sequence[tuple[Path, tuple[int, ...]]]  # and the kernels in each
-    counters: int  # the calls that each library counts
     shared: int  # the descriptors of the tensors and of the answer
     answer: int
     memory_bytes: int | None  # that the kernels may take beside the tensors
@@ -89,23 +90,14 @@ def views(places: Sequence[Place], shared: mmap.mmap) -> list[TensorMemory]:
     return [known[place.offset] for place in places]
 
 
-def packed(report: ReportStruct, program: Program, counts: Sequence[int]) -> bytes:
+def packed(report: ReportStruct, program: Program) -> bytes:
     arrays = [
         ctypes.string_at(getattr(report, array), getattr(report, count) * ctypes.sizeof(kind))
         for array, count, kind in ARRAYS
         if getattr(report, count)
     ]
     written = bytes(bool(tensor.written) for tensor in program.tensors)
-    return b"".join([bytes(report), *arrays, written, np.array(counts, np.uint64).tobytes()])
-
-
-def _counts(libraries: Sequence[ctypes.CDLL], counters: int) -> list[int]:
-    if not counters:
-        return []
-    for library in libraries:
-        library.ttl_unit_counts.restype = ctypes.POINTER(ctypes.c_uint64)
-    each = [library.ttl_unit_counts()[:counters] for library in libraries]
-    return [sum(counted) for counted in zip(*each, strict=True)]
+    return b"".join([bytes(report), *arrays, written])
 
 
 def _send(descriptor: int, data: bytes) -> None:
@@ -143,8 +135,7 @@ def _work() -> None:
     parts = program_parts(work.compiled, work.target, work.plans, entries)
     program, report = make_program(parts, memories, work.options), ReportStruct()
     execute(runtime, program, report, lambda: _send(work.answer, b""))
-    counts = _counts([library for library, _ in libraries], work.counters)
-    _send(work.answer, packed(report, program, counts))
+    _send(work.answer, packed(report, program))
 
 
 if __name__ == "__main__":

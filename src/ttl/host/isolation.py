@@ -46,7 +46,6 @@ LAST_LINES = 3  # of what the process wrote before it ended
 class Outcome:
     report: ReportStruct
     written: Sequence[bool]  # of each tensor
-    counts: Sequence[int]  # of each call that is counted
 
 
 def run_isolated(
@@ -57,7 +56,6 @@ def run_isolated(
     options: RunOptions,
     runtime: Path,
     libraries: Sequence[tuple[Path, tuple[int, ...]]],
-    counters: int,
     warn: Callable[[Diagnostic], None] | None,
     memory_bytes: int | None = None,
 ) -> Outcome:
@@ -72,8 +70,8 @@ def run_isolated(
             copy.array[...] = memory.array.view(copy.array.dtype)
         read, answer = os.pipe()
         work = Work(
-            compiled, target, plans, places, options, runtime, libraries, counters, descriptor,
-            answer, memory_bytes,
+            compiled, target, plans, places, options, runtime, libraries, descriptor, answer,
+            memory_bytes,
         )  # fmt: skip
         outcome = _outcome(work, read, warn)
         for memory, copy, written in zip(memories, copies, outcome.written, strict=True):
@@ -175,7 +173,7 @@ def _read_outcome(answers: BinaryIO, work: Work) -> Outcome:
     try:
         while not (data := _next(answers)):
             pass  # a sign of life
-        return _unpacked(data, len(work.plans), work.counters)
+        return _unpacked(data, len(work.plans))
     except ValueError:
         raise _NoAnswer(NOT_READABLE) from None
 
@@ -199,7 +197,7 @@ def _exactly(answers: BinaryIO, size: int) -> bytes:
     return bytes(data)
 
 
-def _unpacked(data: bytes, tensors: int, counters: int) -> Outcome:
+def _unpacked(data: bytes, tensors: int) -> Outcome:
     """ValueError if this is no report."""
     report = ReportStruct.from_buffer_copy(data)
     position = ctypes.sizeof(ReportStruct)
@@ -210,10 +208,9 @@ def _unpacked(data: bytes, tensors: int, counters: int) -> Outcome:
         entries = (kind * getattr(report, count)).from_buffer_copy(data, position)
         setattr(report, array, ctypes.cast(entries, ctypes.POINTER(kind)))
         position += size
-    counts = (ctypes.c_uint64 * counters).from_buffer_copy(data, position + tensors)
-    if len(data) != position + tensors + ctypes.sizeof(counts):
+    if len(data) != position + tensors:
         raise ValueError("tensors")
-    return Outcome(report, [bool(each) for each in data[position:][:tensors]], [*counts])
+    return Outcome(report, [bool(each) for each in data[position:]])
 
 
 def _no_answer(

@@ -30,7 +30,7 @@ from ttl.trace import Recorder
 from . import build
 from .build import CompilerRejected, build_kernels, build_runtime
 from .clashes import clashes
-from .counts import CallCounts, counted_calls
+from .counts import CallCounts
 from .events import check_events, declare, record_events
 from .execution import declare as declare_running
 from .execution import execute
@@ -38,7 +38,9 @@ from .leftovers import leftover_diagnostics
 from .memory import PagedTensor, TensorMemory, shard_words_of, tensor_memories
 from .printed import printed_lines
 from .program import (
+    COUNTS,
     FIRST_TENSOR_ADDRESS,
+    NO_CALLS,
     NO_MEMORY,
     TENSOR_ADDRESS_STEP,
     Parts,
@@ -50,7 +52,6 @@ from .program import (
     plan_tensor,
     program_parts,
 )
-from .recording import RecordedUnit
 from .report import compiler_failure, raise_if_failed
 from .toolchain import Compiler, find_compiler
 from .translation_unit import translation_units
@@ -95,22 +96,20 @@ def launch(
         threads=threads or processors(),
         is_in_turn=counts is not None,
         rounds_like_chip=rounds_like_chip,
+        records=NO_CALLS if counts is None else COUNTS,
     )
     if isolate:
         _launch_isolated(
             compiled, tensors, options, cache_dir, recorder, counts, report, memory_bytes
         )
         return
-    counted = None if counts is None else counted_calls(compiled)
-    ready = _ready(compiled, tensors, cache_dir, counted)
+    ready = _ready(compiled, tensors, cache_dir, counts is not None)
     memories = tensor_memories(tensors)
     program = make_program(ready.parts, memories, options)
     try:
-        _run(ready.runtime, program, compiled, tensors, memories, recorder, report)
+        _run(ready.runtime, program, compiled, tensors, memories, recorder, counts, report)
     finally:
-        if counts is not None and counted is not None:
-            for kernels in ready.libraries:
-                counts.take(kernels, counted)
+        if counts is not None:
             counts.add_run(compiled, (each.pages for each in program.tensors if each.written))
 
 
@@ -122,7 +121,6 @@ class _Ready:
     """An operation that can run: its kernels are loaded."""
 
     runtime: ctypes.CDLL
-    libraries: list[ctypes.CDLL]
     parts: Parts
 
 
@@ -134,16 +132,16 @@ def _ready(
     compiled: CompiledOperation,
     tensors: Sequence[PagedTensor],
     cache_dir: Path,
-    counted: tuple[str, ...] | None,
+    records_calls: bool,
 ) -> _Ready:
     def anew() -> _Ready:
         target = load_target(compiled.target)
         plans = _plans(compiled, tensors, target)
-        runtime, libraries, entries = load(compiled, plans, cache_dir, counted=counted)
-        return _Ready(runtime, libraries, program_parts(compiled, target, plans, entries))
+        runtime, entries = load(compiled, plans, cache_dir, records_calls)
+        return _Ready(runtime, program_parts(compiled, target, plans, entries))
 
     kinds = tuple([(each.page_bytes, each.memory, shard_words_of(each)) for each in tensors])
-    return _READY.get((id(compiled), kinds, cache_dir, counted), anew)
+    return _READY.get((id(compiled), kinds, cache_dir, records_calls), anew)
 
 
 def _plans(
@@ -182,34 +180,36 @@ def load(
     compiled: CompiledOperation,
     plans: Sequence[TensorPlan],
     cache_dir: Path,
-    recorded: RecordedUnit | None = None,
-    counted: Sequence[str] | None = None,
-) -> tuple[ctypes.CDLL, list[ctypes.CDLL], list[int]]:
-    libraries, entries = [], []
-    for unit in translation_units(compiled, plans, counted, recorded):
+    records_calls: bool = False,
+) -> tuple[ctypes.CDLL, list[int]]:
+    """The runtime, and where each kernel begins."""
+    entries = []
+    for unit in translation_units(compiled, plans):
         with _reported(compiled, cache_dir):
-            kernels, runtime = _libraries(unit.text, cache_dir, compiled.device_api)
-        libraries.append(kernels)
+            api = compiled.device_api
+            kernels, runtime = _libraries(unit.text, cache_dir, api, records_calls)
         for position in unit.kernels:
             address = ctypes.cast(kernels[f"ttl_kernel_{position}"], ctypes.c_void_p).value
             assert address is not None
             entries.append(address)
-    return runtime, libraries, entries
+    return runtime, entries
 
 
 def _built(
     compiled: CompiledOperation,
     plans: Sequence[TensorPlan],
     cache_dir: Path,
-    counted: tuple[str, ...] | None,
+    records_calls: bool,
 ) -> tuple[Path, list[tuple[Path, tuple[int, ...]]]]:
     """The runtime, and the libraries with the kernels in each, which are not loaded."""
     built = []
-    for unit in translation_units(compiled, plans, counted):
+    for unit in translation_units(compiled, plans):
         with _reported(compiled, cache_dir):
             compiler, runtime, _ = _runtime(cache_dir)
-            api = compiled.device_api
-            path = build_kernels(compiler, unit.text, runtime, cache_dir, device_api=api)
+            path = build_kernels(
+                compiler, unit.text, runtime, cache_dir,
+                device_api=compiled.device_api, records_calls=records_calls,
+            )  # fmt: skip
         built.append((path, unit.kernels))
     return runtime, built
 
@@ -225,13 +225,21 @@ def _reported(compiled: CompiledOperation, cache_dir: Path) -> Iterator[None]:
 
 
 @lru_cache(maxsize=512)
-def _libraries(unit: str, cache_dir: Path, device_api: str) -> tuple[ctypes.CDLL, ctypes.CDLL]:
+def _libraries(
+    unit: str, cache_dir: Path, device_api: str, records_calls: bool
+) -> tuple[ctypes.CDLL, ctypes.CDLL]:
     """The kernels and the runtime, loaded. Libraries stay loaded: a run may be using them."""
     compiler, runtime_path, runtime = _runtime(cache_dir)
     with busy("compiling the C++ of the kernels"):
         _, kernels = build.load(
             lambda anew: build_kernels(
-                compiler, unit, runtime_path, cache_dir, anew=anew, device_api=device_api
+                compiler,
+                unit,
+                runtime_path,
+                cache_dir,
+                anew=anew,
+                device_api=device_api,
+                records_calls=records_calls,
             )
         )
     return kernels, runtime
@@ -256,12 +264,15 @@ def _run(
     tensors: Sequence[PagedTensor],
     memories: Sequence[TensorMemory],
     recorder: Recorder | None,
+    counts: CallCounts | None,
     warn: Callable[[Diagnostic], None] | None,
 ) -> None:
     report = ReportStruct()
     with busy(f"running the C++ kernels of {compiled.name}"):
         interruption = execute(runtime, program, report)
     try:
+        if counts is not None:
+            counts.take(report)
         written = [bool(plan.written) for plan in program.tensors]
         _show_results(compiled, tensors, memories, written, report)
         if recorder is not None:
@@ -317,17 +328,15 @@ def _launch_isolated(
     target = load_target(compiled.target)
     plans = _plans(compiled, tensors, target)
     memories = tensor_memories(tensors)
-    counted = () if counts is None else counted_calls(compiled)
-    runtime, libraries = _built(compiled, plans, cache_dir, None if counts is None else counted)
+    runtime, libraries = _built(compiled, plans, cache_dir, counts is not None)
     with busy(f"running the C++ kernels of {compiled.name} in a process of their own"):
         outcome = isolation.run_isolated(
-            compiled, target, plans, memories, options, runtime, libraries, len(counted), warn,
-            memory_bytes,
-        )  # fmt: skip
+            compiled, target, plans, memories, options, runtime, libraries, warn, memory_bytes
+        )
     if outcome.report.status == NO_MEMORY:
         raise UsageError(isolation.too_little_memory(compiled))
     if counts is not None:
-        counts.calls.update(dict(zip(counted, outcome.counts, strict=True)))
+        counts.take(outcome.report)
         pages = (m.array.nbytes // plan.page_bytes for m, plan in zip(memories, plans, strict=True))
         counts.add_run(compiled, compress(pages, outcome.written))
     try:

@@ -28,8 +28,10 @@ TENSOR_ADDRESS_STEP = 0x1000
 DONE, FAULT, DEADLOCK, UNKNOWN_FORMAT, NO_MEMORY, SPINNING, NOT_RESERVED, STOPPED, NO_DIVISOR = (
     range(9)
 )
+NO_CALLS, COUNTS, CALLS = range(3)
 AWAIT_DATA, AWAIT_SPACE, AWAIT_EQUAL, AWAIT_AT_LEAST = range(4)
 WORDS_PER_HEARTBEAT = 8  # running.h
+READ_AHEAD = "bool has_room = "  # in kernels that a pass made read ahead (ttkernel_read_ahead.py)
 NOBODY = 2**32 - 1  # in the place of a kernel or a semaphore
 
 Mask = ctypes.Array[c_uint8]
@@ -69,6 +71,7 @@ class KernelStruct(ctypes.Structure):
         ("argument_offsets", POINTER(c_uint32)),
         *words("scratch_argument noc phases"),
         ("nodes", POINTER(c_uint8)),
+        *words("reads_ahead"),
     ]
 
 
@@ -79,7 +82,7 @@ class ProgramStruct(ctypes.Structure):
         *words("buffer_alignment dram_read_alignment dst_slots fp32_dest_acc_en"),
         *words("semaphore_count scratch_bytes grid_columns grid_rows"),
         *words("trace is_seeded seed stop follows_writes by_hand is_in_turn thread_count"),
-        *words("has_ended rounds_like_chip"),
+        *words("has_ended records rounds_like_chip"),
         ("step_budget", c_uint64),
         ("heartbeats", POINTER(c_uint64)),
         ("threads", POINTER(c_uint64)),
@@ -92,6 +95,15 @@ class ProgramStruct(ctypes.Structure):
         ("buffers", POINTER(BufferStruct)),
         ("tensors", POINTER(TensorStruct)),
         ("kernels", POINTER(KernelStruct)),
+    ]
+
+
+class CallSiteStruct(ctypes.Structure):
+    _fields_ = [
+        ("count", c_uint64),
+        *words("kernel line"),
+        ("buffers", c_uint32 * 2),
+        ("name", c_char * 64),
     ]
 
 
@@ -123,6 +135,9 @@ class ReportStruct(ctypes.Structure):
         ("leftovers", POINTER(LeftoverStruct)),
         *words("printed_bytes clash_count"),
         ("printed", POINTER(c_uint8)),
+        ("call_sites", POINTER(CallSiteStruct)),
+        ("calls", c_void_p),
+        *words("call_site_count call_count"),
         ("clashes", POINTER(ClashStruct)),
         ("message", c_char * 512),
     ]
@@ -171,6 +186,7 @@ class RunOptions:
     threads: int = 1  # that may run nodes
     is_in_turn: bool = False  # the nodes run in the order of one thread
     rounds_like_chip: bool = False
+    records: int = NO_CALLS  # what is kept of calls, by kernels whose units record them
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,6 +265,8 @@ def make_program(
         struct.trace = True
     if options.is_in_turn:
         struct.is_in_turn = True
+    if options.records:
+        struct.records = options.records
     if options.rounds_like_chip:
         struct.rounds_like_chip = True
     if options.seed is not None:
@@ -401,6 +419,7 @@ def _kernel_struct(kernel: Kernel, entry: int, arguments: _Arguments) -> KernelS
         noc=noc_of(kernel),
         phases=_phases(kernel),
         nodes=arguments.nodes,
+        reads_ahead=READ_AHEAD in kernel.cpp_source,
     )
 
 

@@ -14,19 +14,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from ttl.artifact import PAGE_BYTES, CompiledOperation, Kernel, OwnArguments, ThreadKind
 from ttl.target import load as load_target
 
 from .build import RUNTIME_FOLDER
-from .counts import counting_lines
 from .marks import DECLARATION, marked_lines
 from .program import TensorPlan, noc_of
 from .vector_headers import declarations
-
-if TYPE_CHECKING:
-    from .recording import RecordedUnit
 
 _MACRO = re.compile(r"^\s*#\s*define\s+(\w+)", re.M)
 _INCLUDE = re.compile(r'^\s*#\s*include\b(?:\s*"(.+)")?')
@@ -41,19 +36,11 @@ class Unit:
 
 
 def translation_units(
-    compiled: CompiledOperation,
-    tensors: Sequence[TensorPlan],
-    counted: Sequence[str] | None = None,
-    recorded: RecordedUnit | None = None,
+    compiled: CompiledOperation, tensors: Sequence[TensorPlan]
 ) -> list[Unit]:
-    """With `counted` a unit exports ttl_unit_counts, how often each of these calls was made; with
-    `recorded` ttl_unit_calls, what was called.
-    """
     if any(kernel.own is not None for kernel in compiled.kernels):
-        assert counted is None, "calls of kernels written by hand are not counted"
-        assert recorded is None, "calls of kernels written by hand are not recorded"
         return [_lone_unit(compiled, n) for n in range(len(compiled.kernels))]
-    text = _common_unit(compiled, tensors, counted, recorded)
+    text = _common_unit(compiled, tensors)
     return [Unit(text, tuple(range(len(compiled.kernels))))]
 
 
@@ -98,24 +85,14 @@ def _named_arguments(own: OwnArguments) -> Iterator[str]:
         yield f"TTL_NAMED_ARGUMENTS({pairs})"
 
 
-def _common_unit(
-    compiled: CompiledOperation,
-    tensors: Sequence[TensorPlan],
-    counted: Sequence[str] | None,
-    recorded: RecordedUnit | None,
-) -> str:
+def _common_unit(compiled: CompiledOperation, tensors: Sequence[TensorPlan]) -> str:
     lines = list(_prelude(compiled))
     declared: set[str] = set()
     for kernel in compiled.kernels:
         lines += _hoisted_includes(kernel, declared)
-    if counted is not None:
-        lines += counting_lines(counted)
-    if recorded is not None:
-        lines += recorded.prelude(tensors)
     for position, kernel in enumerate(compiled.kernels):
         arguments = compile_time_arguments(compiled, kernel, tensors)
-        text = marked_lines(compiled, kernel) if recorded is None else recorded.lines[position]
-        lines += _kernel_scope(kernel, position, arguments, text)
+        lines += _kernel_scope(kernel, position, arguments, marked_lines(compiled, kernel))
     return "\n".join(lines) + "\n"
 
 

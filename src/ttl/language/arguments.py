@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from types import ModuleType
-from typing import Any
+from typing import Any, TypeGuard
 
 import numpy as np
 
 from ttl.diagnostics import codes
 from ttl.semantics.dtypes import find_dtype
+from ttl.semantics.tensor_like import TensorLike
 
-Named = tuple[str, Any]
+Named = tuple[str, object]
 
 
-def is_tensor(value: object) -> bool:
-    """Is it a tensor of the embedded or of the real ttnn?"""
-    # A module looks for a name that it has not among all that it has, to name the nearest.
+def is_tensor(value: object) -> TypeGuard[TensorLike]:
+    """Return whether it is a tensor of the embedded or the real ttnn."""
+    # A module without the name would search all its names for the nearest.
     if isinstance(value, ModuleType):
         return False
     if find_dtype(value) is None or not hasattr(value, "shape") or not hasattr(value, "layout"):
@@ -25,18 +26,19 @@ def is_tensor(value: object) -> bool:
     return hasattr(value, "device")  # a description of a tensor has none
 
 
-def parts_of(name: str, value: Any, around: tuple[object, ...] = ()) -> list[Named]:
-    """A value and what lists, dicts and dataclasses in it hold: `name_0` for name[0]. What the
-    language declares holds none: a buffer's tensor is known to the program.
+def parts_of(name: str, value: object, around: tuple[object, ...] = ()) -> list[Named]:
+    """Return a value and the parts of lists, dicts and dataclasses in it: `name_0` for name[0].
+
+    Objects that the language declares have no parts: the program knows a buffer's tensor.
     """
     found = [(name, value)]
     for inner, part in _held(value):
-        if not any(part is each for each in (*around, value)):  # else a list in itself
+        if not any(part is each for each in (*around, value)):  # a list may contain itself
             found += parts_of(f"{name}_{inner}", part, (*around, value))
     return found
 
 
-def _held(value: Any) -> Iterable[tuple[Any, Any]]:
+def _held(value: Any) -> Iterable[tuple[object, object]]:
     if isinstance(value, (tuple, list)):
         return enumerate(value)
     if isinstance(value, dict):
@@ -48,14 +50,14 @@ def _held(value: Any) -> Iterable[tuple[Any, Any]]:
     return ()
 
 
-def python_numbers(arguments: Mapping[str, object]) -> dict[str, Any]:
-    """The numbers of numpy among the arguments, as Python's: constants are written into kernels."""
+def python_numbers(arguments: Mapping[str, object]) -> dict[str, object]:
+    """Return the numpy numbers among the arguments as Python's, for constants in kernels."""
     numbers = {name: value for name, value in arguments.items() if isinstance(value, np.generic)}
     return {name: value.item() for name, value in numbers.items()}
 
 
 def check_arguments(operation: str, arguments: Mapping[str, object]) -> None:
-    """RuleBroken for an array among arguments that are no tensors; all else is a constant."""
+    """Raise RuleBroken for an array of another library; any other value is a constant."""
     for argument, value in arguments.items():
         for _, part in parts_of(argument, value):
             is_array = hasattr(part, "shape") and hasattr(part, "dtype")

@@ -1,4 +1,4 @@
-"""Operations with several configurations: the one that takes least time is chosen at a call."""
+"""Operations with several configurations: each call uses the fastest one."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from .engine import LAUNCH_HOOK
 from .operation import Operation, definition_span, operation, option_names, refuse_inside
 
 TOLERANCE = 0.05
-# What the decorator of an operation takes and keeps: a configuration may choose it.
+# Options of the operation's decorator that a configuration may choose.
 OPTIONS = tuple(name for name in option_names(operation) if name in Operation.__slots__)
-Variant = tuple[Operation, dict[str, Any]]  # and the values that it takes as arguments
+Variant = tuple[Operation, dict[str, object]]  # with the values that it takes as arguments
 
 
 class Tuning(Protocol):
-    """What was found out about the configurations of a call."""
+    """Measurements of the configurations of a call."""
 
     @property
     def best(self) -> Config: ...
@@ -35,7 +35,7 @@ class Tuning(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Tuned:
-    """What `@ttl.autotune` makes of an operation or of a factory of operations."""
+    """An operation, or a factory of operations, under `@ttl.autotune`."""
 
     made_of: Operation | FunctionType
     configs: tuple[Config, ...]
@@ -58,14 +58,14 @@ class Tuned:
         return inspect.signature(self.function)
 
     def __call__(self, *args: object, **kwargs: object) -> Any:
-        """An operation runs with its best configuration; a factory gives a tuned operation."""
+        """Run the operation in its best configuration, or return a factory's tuned operation."""
         if isinstance(self.made_of, Operation):
             return self.operation(*args, **kwargs)
         self._check_call(args, kwargs)
         return TunedOperation(self, args, kwargs)
 
     def tune(self, *args: object, **kwargs: object) -> Any:
-        """What each configuration takes for such a call. Nothing is run on these tensors."""
+        """Measure each configuration for such a call, without running on these tensors."""
         if not isinstance(self.made_of, Operation):
             text = f"`{self.__name__}` is a factory: call it, and tune what it returns"
             raise wrong_space(text, f"write {self.__name__}(...).tune(tensors)")
@@ -73,7 +73,7 @@ class Tuned:
 
     @computed_once
     def operation(self) -> TunedOperation:
-        """Of an operation itself: one for all calls, which finds what earlier ones made."""
+        """The tuned operation of all calls, which reuses earlier variants; not for factories."""
         return TunedOperation(self)
 
     def _check_call(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> None:
@@ -90,10 +90,15 @@ class Tuned:
 class TunedOperation:
     """An operation in all its configurations. Call it with tensors."""
 
-    def __init__(self, tuned: Tuned, args: Sequence[Any] = (), kwargs: Any = None):
+    def __init__(
+        self,
+        tuned: Tuned,
+        args: Sequence[object] = (),
+        kwargs: Mapping[str, object] | None = None,
+    ):
         self.tuned = tuned
         self.factory_args, self.factory_kwargs = tuple(args), dict(kwargs or {})
-        self.made: dict[Config, Variant] = {}  # what was run; backends know an operation again
+        self.made: dict[Config, Variant] = {}  # kept, since backends compare identities
         update_wrapper(self, tuned.function, updated=())
 
     @property
@@ -102,32 +107,32 @@ class TunedOperation:
 
     @property
     def is_made(self) -> bool:
-        """By a factory, and not an operation itself."""
+        """Whether a factory makes the operation."""
         return not isinstance(self.tuned.made_of, Operation)
 
     def __call__(self, *args: object, **kwargs: object) -> None:
-        """Run with the best configuration, which is found at the first call of this kind."""
+        """Run with the best configuration, which the first call of this kind finds."""
         chosen, more = self.chosen(*args, **kwargs)
         chosen(*args, **kwargs, **more)
 
     def chosen(self, *args: object, **kwargs: object) -> Variant:
-        """The operation that such a call runs, and the values that it passes to it."""
+        """Return the operation that such a call runs, and the values that it passes to it."""
         best = self.tune(*args, **kwargs).best
         if best not in self.made:
             self.made[best] = self.variant(best)
         return self.made[best]
 
     def tune(self, *args: object, **kwargs: object) -> Any:
-        """What each configuration takes for such a call. Nothing is run on these tensors."""
+        """Measure each configuration for such a call, without running on these tensors."""
         refuse_inside(self.name)
         if not self.is_made:
             self.tuned._check_call(args, kwargs)
         return LAUNCH_HOOK.tune(self, args, kwargs)
 
     def variant(self, config: Config) -> Variant:
-        """The operation with these values, and those that a call passes to it.
+        """Return the operation with these values, and those that a call passes to it.
 
-        What the user's factory raises passes through.
+        Exceptions of the user's factory pass through.
         """
         tuned, left = self.tuned, dict(config)
         named = {name: left.pop(name) for name in config if name in tuned.signature.parameters}
@@ -142,8 +147,8 @@ class TunedOperation:
             raise wrong_space(text, help_text, definition_span(tuned.function))
         return made, {}
 
-    def key_of(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, Any]:
-        """The arguments that tell calls apart, of the factory and of the call."""
+    def key_of(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
+        """Return the arguments of the factory and of the call that distinguish calls."""
         signature = self.tuned.signature
         if self.is_made:
             bound = signature.bind_partial(*self.factory_args, **self.factory_kwargs)
@@ -156,15 +161,15 @@ class TunedOperation:
         return named | given if key is None else {name: named.get(name) for name in key}
 
 
-def _with_options(made: Operation, function: Any, options: dict[str, Any]) -> Operation:
+def _with_options(made: Operation, function: Any, options: Mapping[str, object]) -> Operation:
     if not options and function is made.function:
         return made
     kept = {name: getattr(made, name) for name in OPTIONS}
     return operation(**{**kept, **options})(function)
 
 
-def _with_values(function: Any, values: Mapping[str, Any]) -> Any:
-    """The same function, in whose surroundings these names have these values."""
+def _with_values(function: Any, values: Mapping[str, object]) -> Any:
+    """Copy a function with other values for these names around it."""
     if not values:
         return function
     cells = [
@@ -188,13 +193,13 @@ def autotune(
     check: bool = True,
     **unknown: object,
 ) -> Callable[[Any], Any]:
-    """Choose the configuration of an operation that takes least time, by the estimate or on the
-    device of the tensors; it stands above `@ttl.operation(...)`, or above a factory of operations.
+    """Choose the fastest configuration of an operation, by the estimate or on the tensors' device.
 
-    A configuration gives values to parameters, to names around the function, or to what the
-    decorator of the operation takes. Those that cannot run are left out, and so are those whose
-    results differ from those of the first by more than `tolerance`, unless `check=False`. `key`
-    names the arguments whose values, or shapes, make a call another one; without it, all do.
+    Write it above `@ttl.operation(...)`, or above a factory of operations. A configuration gives
+    values to parameters, to names around the function, or to options of the operation's decorator.
+    Configurations that cannot run are left out, and so are those whose results differ from the
+    first one's by more than `tolerance`, unless `check=False`. `key` names the arguments whose
+    values, or shapes, trigger re-tuning; without it, all do.
     """
     if unknown:
         broken = no_such_name("@ttl.autotune()", next(iter(unknown)), option_names(autotune))
@@ -225,7 +230,7 @@ def _decorate(
 
 
 def _check_names(tuned: Tuned) -> None:
-    """UsageError if a configuration has a name that nothing depends on."""
+    """Raise UsageError if a configuration has a name that nothing uses."""
     function = tuned.function
     parameters = [p for p in tuned.signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
     known = {each.name for each in parameters} | set(function.__code__.co_freevars)

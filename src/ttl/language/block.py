@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 from types import TracebackType
-from typing import Any, ClassVar, Final, NoReturn
+from typing import Any, ClassVar, Final, NoReturn, TypeAlias
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.semantics.dtypes import DType
@@ -14,7 +14,10 @@ from ttl.semantics.types import BlockType, Shape
 
 from .engine import Engine, engine, running_engine
 
-# Not taken from the table at each call: operators are what kernels call most.
+# A block, an expression or a number. Compiled code would refuse others before the engine explains.
+Operand: TypeAlias = Any
+
+# Looked up once: kernels call operators most.
 ADD: Final = BY_OPERATOR["+"]
 SUB: Final = BY_OPERATOR["-"]
 MUL: Final = BY_OPERATOR["*"]
@@ -62,49 +65,49 @@ class BlockExpression:
     def dtype(self) -> DType | None:
         return self.type.dtype
 
-    def __add__(self, other: Any) -> BlockExpression:
+    def __add__(self, other: Operand) -> BlockExpression:
         return _binary("+", ADD, self, other)
 
     def __radd__(self, other: object) -> BlockExpression:
         return _binary("+", ADD, other, self)
 
-    def __sub__(self, other: Any) -> BlockExpression:
+    def __sub__(self, other: Operand) -> BlockExpression:
         return _binary("-", SUB, self, other)
 
     def __rsub__(self, other: object) -> BlockExpression:
         return _binary("-", SUB, other, self)
 
-    def __mul__(self, other: Any) -> BlockExpression:
+    def __mul__(self, other: Operand) -> BlockExpression:
         return _binary("*", MUL, self, other)
 
     def __rmul__(self, other: object) -> BlockExpression:
         return _binary("*", MUL, other, self)
 
-    def __truediv__(self, other: Any) -> BlockExpression:
+    def __truediv__(self, other: Operand) -> BlockExpression:
         return _binary("/", TRUEDIV, self, other)
 
     def __rtruediv__(self, other: object) -> BlockExpression:
         return _binary("/", TRUEDIV, other, self)
 
-    def __mod__(self, other: Any) -> BlockExpression:
+    def __mod__(self, other: Operand) -> BlockExpression:
         return _binary("%", MOD, self, other)
 
     def __rmod__(self, other: object) -> BlockExpression:
         return _binary("%", MOD, other, self)
 
-    def __floordiv__(self, other: Any) -> BlockExpression:
+    def __floordiv__(self, other: Operand) -> BlockExpression:
         return _binary("//", FLOORDIV, self, other)
 
     def __rfloordiv__(self, other: object) -> BlockExpression:
         return _binary("//", FLOORDIV, other, self)
 
-    def __xor__(self, other: Any) -> BlockExpression:
+    def __xor__(self, other: Operand) -> BlockExpression:
         return _binary("^", XOR, self, other)
 
     def __rxor__(self, other: object) -> BlockExpression:
         return _binary("^", XOR, other, self)
 
-    def __matmul__(self, other: Any) -> BlockExpression:
+    def __matmul__(self, other: Operand) -> BlockExpression:
         return _product(self, other)
 
     def __rmatmul__(self, other: object) -> BlockExpression:
@@ -128,7 +131,7 @@ class BlockExpression:
     def __ne__(self, other: object) -> BlockExpression:  # type: ignore[override]
         return _binary("!=", NE, self, other)
 
-    def __pow__(self, n: Any) -> BlockExpression:
+    def __pow__(self, n: Operand) -> BlockExpression:
         running, op = engine("**"), BY_OPERATOR["**"]
         operands, parameters = bind(op, (self, n), {})
         return running.apply(op, operands, parameters)
@@ -142,7 +145,7 @@ class BlockExpression:
     def __abs__(self) -> BlockExpression:
         return engine("abs()").apply(BLOCK_OPS["abs"], (self,), NO_PARAMETERS)
 
-    # numpy leaves its operators to ours, instead of going elementwise.
+    # Makes numpy use our operators instead of working elementwise.
     __array_ufunc__: ClassVar[object] = None
 
     def __hash__(self) -> int:
@@ -170,7 +173,7 @@ def truth_of_block() -> RuleBroken:
 
 
 def not_in_place(symbol: str) -> RuleBroken:
-    """Without it Python would bind the name to a value and leave the block as it is."""
+    """Describe `block *= value`, which would rebind the name and leave the block unchanged."""
     return codes.BLOCK_IN_PYTHON.broken(
         f"a block is not changed by {symbol}=, only by += and store()",
         f"write block.store(block {symbol} value)",
@@ -180,7 +183,7 @@ def not_in_place(symbol: str) -> RuleBroken:
 class Block(BlockExpression):
     """Space for one block in a dataflow buffer, held by a kernel until its release.
 
-    Used with `with`, it is released at the end: a reserved block is pushed, a waited one popped.
+    The end of a `with` releases it: a reserved block is pushed, a waited one popped.
     """
 
     __slots__ = ()
@@ -191,44 +194,44 @@ class Block(BlockExpression):
 
     @property
     def name(self) -> str:
-        """That of its dataflow buffer."""
+        """The name of its dataflow buffer."""
         raise NotImplementedError
 
     def __len__(self) -> int:
-        """How many tiles, or elements if it is row-major."""
+        """Return the number of tiles, or of elements if the block is row-major."""
         return prod(self.type.shape or ())
 
     def store(self, value: BlockExpression, *, acc: bool = False) -> None:
-        """Compute kernels: put the value of an expression into the block; with `acc` as `+=`."""
+        """Compute kernels: write an expression's value into the block; `acc` adds, like `+=`."""
         raise NotImplementedError
 
-    def __iadd__(self, value: Any) -> Block:
-        """On a reserved block a running sum, rounded at its end; else `store(self + value)`."""
+    def __iadd__(self, value: Operand) -> Block:
+        """Add to a reserved block's running sum, rounded at its end; else `store(self + value)`."""
         engine("+=").accumulate(self, value)
         return self
 
-    def __isub__(self, value: Any) -> NoReturn:
+    def __isub__(self, value: Operand) -> NoReturn:
         raise not_in_place("-")
 
-    def __imul__(self, value: Any) -> NoReturn:
+    def __imul__(self, value: Operand) -> NoReturn:
         raise not_in_place("*")
 
-    def __itruediv__(self, value: Any) -> NoReturn:
+    def __itruediv__(self, value: Operand) -> NoReturn:
         raise not_in_place("/")
 
-    def __imatmul__(self, value: Any) -> NoReturn:
+    def __imatmul__(self, value: Operand) -> NoReturn:
         raise not_in_place("@")
 
-    def __imod__(self, value: Any) -> NoReturn:
+    def __imod__(self, value: Operand) -> NoReturn:
         raise not_in_place("%")
 
-    def __ifloordiv__(self, value: Any) -> NoReturn:
+    def __ifloordiv__(self, value: Operand) -> NoReturn:
         raise not_in_place("//")
 
-    def __ipow__(self, value: Any) -> NoReturn:
+    def __ipow__(self, value: Operand) -> NoReturn:
         raise not_in_place("**")
 
-    def __ixor__(self, value: Any) -> NoReturn:
+    def __ixor__(self, value: Operand) -> NoReturn:
         raise not_in_place("^")
 
     def push(self) -> None:
@@ -236,11 +239,11 @@ class Block(BlockExpression):
         raise NotImplementedError
 
     def pop(self) -> None:
-        """Give the space of a waited block back to the producer."""
+        """Return the space of a waited block to the producer."""
         raise NotImplementedError
 
     def release(self) -> None:
-        """What the end of `with` does: push or pop."""
+        """Push or pop the block, as the end of `with` does."""
         raise NotImplementedError
 
     def __enter__(self) -> Block:

@@ -20,7 +20,7 @@ from .engine import Engine, engine, running_engine, scope
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Backing:
-    """The tensor in whose shards a dataflow buffer lies, and its first tile in each of them."""
+    """The tensor whose shards hold a dataflow buffer, and the buffer's first tile in each shard."""
 
     tensor: Any
     first_tile: int
@@ -28,7 +28,7 @@ class Backing:
 
 
 class BufferState(NamedTuple):
-    """The blocks of a dataflow buffer on one node: where the oldest is, and how many are what."""
+    """The blocks of a dataflow buffer on one node: the oldest's position, and counts by state."""
 
     head: int
     visible: int  # pushed and not popped
@@ -56,11 +56,11 @@ class DataflowBuffer:
         return f"<dataflow buffer {', '.join(f'{n}: {v}' for n, v in self._facts().items())}>"
 
     def _repr_html_(self) -> str:
-        """In notebooks."""
+        """Show the buffer in notebooks."""
         return html_table("dataflow buffer", self._facts())
 
     def _facts(self) -> dict[str, object]:
-        """For debuggers: what was declared and, in a kernel, how many blocks are what."""
+        """Return the declaration and, in a kernel, the counts of blocks by state."""
         unit = "tiles" if self.layout is TILE_LAYOUT else "elements"
         blocks = f"{self.block_count} of {self.shape} {unit}, {self.dtype}"
         facts: dict[str, object] = {"name": self.name, "blocks": blocks}
@@ -85,7 +85,7 @@ class DataflowBuffer:
 
     @property
     def size_bytes(self) -> int:
-        """Of L1 that it takes: none where a tensor has it already."""
+        """The L1 bytes that it takes: none if a tensor's shards hold it."""
         return self.capacity_bytes if self.backing is None else 0
 
     @property
@@ -93,7 +93,7 @@ class DataflowBuffer:
         return self.block_tiles * self.block_count
 
     def stats(self) -> BufferState:
-        """In kernels: the blocks of this node's buffer now; other kernels change it at any time."""
+        """In kernels: return the current state; other kernels may change it at any time."""
         return engine("stats() of a dataflow buffer").buffer_state(self)
 
     @property
@@ -113,7 +113,7 @@ class DataflowBuffer:
         return self.stats().free
 
     def reset(self) -> None:
-        """Nothing: every launch starts with empty buffers. An error where blocks would be lost."""
+        """Do nothing, as launches start with empty buffers; raise an error if it loses blocks."""
         if running_engine(None) is not None and self.stats().free != self.block_count:
             raise codes.WRONG_ARGUMENT.broken(
                 f"reset() of `{self.name}` would lose blocks that are not popped",
@@ -121,14 +121,14 @@ class DataflowBuffer:
             )
 
     def reserve(self, name: str | None = None) -> Block:
-        """Space for one block to write; waits until there is some. `name` has no effect."""
+        """Return space for one block to write; wait until there is some. `name` has no effect."""
         running: Engine | None = running_engine(None)
         if running is None:
             running = engine("reserve() of a dataflow buffer")
         return running.reserve(self)
 
     def wait(self, name: str | None = None) -> Block:
-        """The next block to read; waits until one was pushed. `name` has no effect."""
+        """Return the next block to read; wait until one is pushed. `name` has no effect."""
         running: Engine | None = running_engine(None)
         if running is None:
             running = engine("wait() of a dataflow buffer")
@@ -143,18 +143,18 @@ class DataflowBuffer:
         engine("pop() of a dataflow buffer").release_oldest(self, is_push=False)
 
     def publish(self) -> None:
-        """Make readable what the tensor of a tensor-backed buffer holds: all blocks, once."""
+        """Make the tensor of a tensor-backed buffer readable: push all blocks, once."""
         running = engine("publish() of a dataflow buffer")
         running.begin_publish(self)
         for _ in range(self.block_count):
             running.publish_block(running.reserve(self))
 
     def can_reserve(self) -> bool:
-        """Would reserve() return at once? Other kernels run before this is answered."""
+        """Return whether reserve() would return at once; lets other kernels run first."""
         return engine("can_reserve() of a dataflow buffer").can_reserve(self)
 
     def can_wait(self) -> bool:
-        """Would wait() return at once? Other kernels run before this is answered."""
+        """Return whether wait() would return at once; lets other kernels run first."""
         return engine("can_wait() of a dataflow buffer").can_wait(self)
 
 
@@ -166,11 +166,11 @@ def make_dataflow_buffer_like(
     buffer_factor: int | None = None,
     likeness_tensor: object = None,
 ) -> DataflowBuffer:
-    """A dataflow buffer with blocks of `shape`, like `tensor` in element type and layout.
+    """Make a dataflow buffer with blocks of `shape`, like `tensor` in element type and layout.
 
-    The two innermost sizes of `shape` count tiles, the others elements; one size alone is that of a
-    row of tiles. All count elements if the tensor is row-major. The buffer holds `block_count`
-    blocks, 2 if not said; `buffer_factor` is the older name, and public versions call the tensor
+    The two innermost sizes of `shape` count tiles, the others elements; a single size counts the
+    tiles of a row. All count elements if the tensor is row-major. The buffer holds `block_count`
+    blocks, by default 2; `buffer_factor` is the older name, and public versions call the tensor
     `likeness_tensor`.
     """
     operation = scope("ttl.make_dataflow_buffer_like()")
@@ -198,8 +198,8 @@ def _both_names(name: str, other: str) -> RuleBroken:
     )
 
 
-def wrong_argument(tensor: object, shape: Any, block_count: object) -> RuleBroken | None:
-    """What is wrong with what every dataflow buffer is made of."""
+def wrong_argument(tensor: object, shape: object, block_count: object) -> RuleBroken | None:
+    """Return what is wrong with the arguments of a dataflow buffer, or None."""
     if find_dtype(tensor) is None:
         return codes.NOT_A_TENSOR.broken(
             f"a dataflow buffer takes its element type from a ttnn tensor, not from {tensor!r}",

@@ -1,4 +1,4 @@
-"""Calls with the wrong arguments: what is wrong, and the call as it is written."""
+"""Messages about calls with wrong arguments, with the correct call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _QUOTED = re.compile(r"'(\w+)'")
 def refused(
     message: str, help_text: str = "", span: Span | None = None, code: Code = codes.WRONG_ARGUMENT
 ) -> UsageError:
-    """Where the user's code calls, if nothing else is given."""
+    """Make a UsageError, by default at the user's calling line."""
     broken = RuleBroken(code, message, helps=(help_text,) if help_text else ())
     return UsageError(broken.at(span or calling_span()))
 
@@ -26,7 +26,7 @@ def refused(
 def wrong_call(
     spelling: str, parameters: Iterable[Parameter], error: TypeError, given: int
 ) -> RuleBroken:
-    """`error` is Python's, or that of Signature.bind(); `given` counts what has no name."""
+    """Describe a wrong call; `error` is Python's, `given` counts the positional arguments."""
     known = list(parameters)
     message = f"{spelling}() {call_problem(str(error), known, given)}"
     return codes.WRONG_ARGUMENT.broken(
@@ -35,7 +35,7 @@ def wrong_call(
 
 
 def meant(problem: str, parameters: list[Parameter]) -> tuple[str, ...]:
-    """The argument that an unknown one is nearly."""
+    """Return the help with the arguments nearest to an unknown one."""
     if "unexpected keyword" not in problem:
         return ()
     (unknown, *_) = _QUOTED.findall(problem)

@@ -13,26 +13,25 @@ from ttl.diagnostics.span import Span
 from .calls import refused
 
 EXAMPLE = "write ttl.Config(BLOCK=2, block_count=3)"
-MOST_CONFIGS = 100_000  # of one operation: more are a slip, and nobody waits for them
+MOST_CONFIGS = 100_000  # of one operation: more are a slip that would take too long
 
 
 @dataclass(frozen=True, slots=True)
 class Choice:
     """Several values for one name; `ttl.choice` and `ttl.powers_of_two` make it."""
 
-    values: tuple[Any, ...]
+    values: tuple[object, ...]
 
 
 class Config(Mapping[str, Any]):
-    """Values for compile-time names: `ttl.Config(BLOCK=2, block_count=3)`, or some of them as a
-    dict: `ttl.Config({"BLOCK": 2}, block_count=3)`.
+    """Values for compile-time names: `ttl.Config(BLOCK=2)` or `ttl.Config({"BLOCK": 2})`.
 
-    A value that is a `ttl.choice(...)` makes it a space: all combinations of its choices.
+    A `ttl.choice(...)` as a value makes it a space: all combinations of its choices.
     """
 
     __slots__ = ("_values",)
 
-    def __init__(self, values: Mapping[str, Any] | None = None, /, **more: object):
+    def __init__(self, values: Mapping[str, object] | None = None, /, **more: object):
         given = {} if values is None else values
         if not isinstance(given, Mapping) or not all(isinstance(name, str) for name in given):
             raise wrong_space(f"ttl.Config({given!r}): no values by names", EXAMPLE)
@@ -61,20 +60,20 @@ class Config(Mapping[str, Any]):
     def __hash__(self) -> int:
         return hash(repr(self))
 
-    def _typed(self) -> dict[str, tuple[type, Any]]:
-        """1, 1.0 and True are different values for a kernel."""
+    def _typed(self) -> dict[str, tuple[type, object]]:
+        """Return the values with their types: 1, 1.0 and True differ in a kernel."""
         return {name: (type(value), value) for name, value in self._values.items()}
 
     @property
     def size(self) -> int:
-        """How many configurations it stands for."""
+        """The number of configurations in the space."""
         size = 1
         for value in self._values.values():
             size *= len(value.values) if isinstance(value, Choice) else 1
         return size
 
     def each(self) -> Iterator[Config]:
-        """The configurations of the space, the last name changing fastest."""
+        """Yield the configurations of the space, the last name changing fastest."""
         chosen = [
             value.values if isinstance(value, Choice) else (value,)
             for value in self._values.values()
@@ -83,10 +82,8 @@ class Config(Mapping[str, Any]):
             yield Config(dict(zip(self._values, values, strict=True)))
 
 
-def choice(*values: Any) -> Choice:
-    """One of these values: `ttl.choice(1, 2, 4)`, or of the items of one list, range or tuple of
-    values: `ttl.choice(range(1, 5))`.
-    """
+def choice(*values: object) -> Choice:
+    """Choose one of these values, `ttl.choice(1, 2, 4)`, or of a list's or range's items."""
     if len(values) == 1 and isinstance(values[0], (list, range, set, frozenset)):
         values = tuple(values[0])
     if not values:
@@ -95,7 +92,7 @@ def choice(*values: Any) -> Choice:
 
 
 def powers_of_two(first: int, last: int) -> Choice:
-    """1, 2, 4, ... from `first` to `last`, both included if they are powers of two."""
+    """Choose among 1, 2, 4, ... from `first` to `last`, inclusive."""
     numbers = all(isinstance(each, int) and each > 0 for each in (first, last))
     found = tuple(1 << n for n in range(last.bit_length()) if first <= 1 << n) if numbers else ()
     if not found or found[0] > last:
@@ -105,7 +102,7 @@ def powers_of_two(first: int, last: int) -> Choice:
 
 
 def configs_of(given: object) -> tuple[Config, ...]:
-    """Every configuration of a Config or a list of them, once, in their order."""
+    """Return every configuration of a Config or a list of them, each once, in order."""
     listed = [given] if isinstance(given, Config) else given
     example = "write configs=[ttl.Config(BLOCK=2), ttl.Config(BLOCK=4)]"
     if not isinstance(listed, Iterable) or isinstance(listed, (str, bytes, Mapping)):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ttl.diagnostics import RuleBroken, codes
 
 from .engine import Engine, engine, running_engine
@@ -11,7 +9,7 @@ from .transfer import Transfer
 
 
 def _not_a_transfer(value: object) -> RuleBroken:
-    from .described import described  # which imports this module
+    from .described import described  # imports this module
 
     return codes.WRONG_ARGUMENT.broken(
         f"GroupTransfer.add() takes what ttl.copy() returns, not {described(value)}",
@@ -20,7 +18,7 @@ def _not_a_transfer(value: object) -> RuleBroken:
 
 
 class GroupTransfer:
-    """Copies that are waited for together. Data movement kernels only."""
+    """Copies to wait for together. Data movement kernels only."""
 
     __slots__ = ("is_done", "transfers")
 
@@ -30,7 +28,7 @@ class GroupTransfer:
         self.is_done = False
 
     def add(self, transfer: Transfer) -> None:
-        """Let wait_all() wait for `transfer`; nothing else may, then."""
+        """Add a transfer for wait_all(); it can no longer be waited for alone."""
         self._refuse_if_done("add()")
         if not isinstance(transfer, Transfer):
             raise _not_a_transfer(transfer)
@@ -52,7 +50,7 @@ class GroupTransfer:
             )
 
 
-def copy(src: Any, dst: Any) -> Transfer:
+def copy(src: object, dst: object) -> Transfer:
     """Data movement kernels: start a copy.
 
     It connects a tensor slice and a block, two blocks of a node, or a block and a pipe.

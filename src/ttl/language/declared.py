@@ -1,4 +1,4 @@
-"""What the body of an operation declares while it runs, and the names that it gives to that."""
+"""Collects the declarations of an operation's body while it runs, and names them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ttl.semantics.types import Shape
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class OperationScope:
-    """What the body of an operation declares while it runs, on behalf of `node`."""
+    """The declarations of an operation's body while it runs for `node`."""
 
     grid: Shape
     node: Shape
@@ -36,8 +36,8 @@ class OperationScope:
 class NamedKernels:
     """`ttl.Program(compute, read, write)`, which the body of an operation may return.
 
-    Its decorators have made the kernels known before: nothing depends on it, nor on the tensors
-    that it is called with.
+    It has no effect, and neither have the tensors in a call of it: the kernels' decorators have
+    declared the kernels.
     """
 
     def __init__(self, *kernels: object):
@@ -61,7 +61,7 @@ Declared = DataflowBuffer | Semaphore | PipeNet
 
 
 def put_loose_pipes_in_nets(collected: OperationScope) -> None:
-    """A pipe that kernels see and the program puts in no net is a net of its own."""
+    """Put every pipe that kernels see outside of a net into its own net."""
     parts = chain.from_iterable(_named_parts(kernel.sees()) for kernel in collected.kernels)
     loose = {
         id(value): (name, value)
@@ -76,19 +76,19 @@ def put_loose_pipes_in_nets(collected: OperationScope) -> None:
 
 
 def name_declared(collected: OperationScope) -> None:
-    """What the body declares takes the names of the variables through which kernels see it."""
+    """Name declarations after the variables through which kernels see them."""
     named: dict[str, Declared] = {}
     for kernel in collected.kernels:
         for name, value in _named_parts(kernel.captures()):
             if isinstance(value, Declared) and value not in named.values():
-                if value.index is None:  # not the body's own
+                if value.index is None:  # declared outside of the body
                     continue
                 value.name = name if name not in named else f"{name}_{value.index}"
                 named[value.name] = value
 
 
-def _named_parts(captured: dict[str, object]) -> Iterator[tuple[str, Any]]:
-    """Variables, and what lists hold: `buffers_0` for buffers[0]."""
+def _named_parts(captured: dict[str, object]) -> Iterator[tuple[str, object]]:
+    """Yield variables and the items of lists: `buffers_0` for buffers[0]."""
     for name, value in captured.items():
         yield name, value
     for name, value in captured.items():

@@ -1,4 +1,4 @@
-"""What the objects of the language are called in messages, whoever's class they are of."""
+"""Names for objects of the language in messages, whichever engine's class they have."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .semaphores import MulticastRemoteSemaphore, Semaphore, UnicastRemoteSemaph
 from .signposts import signpost
 from .transfer import Transfer
 
-LONGEST_TEXT = 60  # of a value that is shown as it is
+LONGEST_TEXT = 60  # of a repr() in a message
 
 
 class PublicClass(NamedTuple):
@@ -26,11 +26,11 @@ class PublicClass(NamedTuple):
     type: type
     noun: str
     names: tuple[str, ...]  # the attributes of the language
-    instead: dict[str, str] = {}  # noqa: RUF012 - what to write for those it might have had
+    instead: dict[str, str] = {}  # noqa: RUF012 - helps for attributes that users may expect
 
 
 class Described:
-    """The base of another DSL's classes: each says how messages describe its objects."""
+    """The base of another DSL's classes, with their nouns for messages."""
 
     __slots__ = ()
 
@@ -126,7 +126,7 @@ def public_class(value: object) -> PublicClass | None:
 
 
 def public_classes_by_name() -> dict[str, PublicClass]:
-    """Also by the names of the engine's subclasses, which are in Python's own messages."""
+    """Return the public classes by name, also by the engines' names in Python's messages."""
     found: dict[str, PublicClass] = {}
     for public in _public_classes():
         for each in _with_subclasses(public.type):
@@ -146,8 +146,8 @@ TENSOR_HELP = "copy a part of the tensor into a block: ttl.copy(tensor[0, 0], bl
 ARRAY_HELP = "pass it to the operation as a ttnn tensor, and copy parts of it into blocks"
 
 
-def help_with(value: Any) -> str | None:
-    """What to do with a value that is neither a block nor a block expression where one must be."""
+def help_with(value: object) -> str | None:
+    """Return the help for a value in a place that needs a block or a block expression."""
     if isinstance(value, DataflowBuffer):
         return BUFFER_HELP
     if is_tensor(value) or isinstance(value, TensorSlice):
@@ -156,12 +156,12 @@ def help_with(value: Any) -> str | None:
 
 
 def _is_array(value: Any) -> bool:
-    """Of numpy, torch or whoever."""
+    """Return whether it is an array of numpy, torch or another library."""
     return all(hasattr(value, name) for name in ("shape", "dtype", "ndim")) and value.ndim > 0
 
 
 def described(value: Any) -> str:
-    """A value in a message: never an address, never a page of numbers."""
+    """Describe a value in a message, without addresses or pages of numbers."""
     if isinstance(value, DataflowBuffer):
         return f"the dataflow buffer `{value.name}`"
     if isinstance(value, Operation):

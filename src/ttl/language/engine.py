@@ -1,9 +1,9 @@
-"""What the language needs from whoever runs it, and how it is found."""
+"""The interface of engines to the language, and how calls find the running engine."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from ttl.diagnostics import UsageError, codes
 from ttl.semantics.current_engine import ENGINE as ENGINE
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Engine:
-    """Runs kernels: the target of every call a kernel makes."""
+    """Runs kernels: every call in a kernel goes to its engine."""
 
     __slots__ = ()
 
@@ -47,7 +47,7 @@ class Engine:
         raise NotImplementedError
 
     def begin_publish(self, buffer: DataflowBuffer) -> None:
-        """Its blocks follow, each by reserve() and publish_block()."""
+        """Start to publish the buffer; reserve() and publish_block() follow for each block."""
         raise NotImplementedError
 
     def publish_block(self, block: Block) -> None:
@@ -62,32 +62,32 @@ class Engine:
     def buffer_state(self, buffer: DataflowBuffer) -> BufferState:
         raise NotImplementedError
 
-    def slice(self, tensor: Any, index: Any) -> TensorSlice:
+    def slice(self, tensor: object, index: object) -> TensorSlice:
         raise NotImplementedError
 
-    def copy(self, source: Any, destination: Any) -> Transfer:
+    def copy(self, source: object, destination: object) -> Transfer:
         raise NotImplementedError
 
     def require_data_movement(self, call: str) -> None:
         raise NotImplementedError
 
     def sources(self, net: PipeNet) -> Sequence[SrcPipeIdentity]:
-        """The pipes of the net that start at this node; for if_src()."""
+        """Return the pipes of the net that start at this node; for if_src()."""
         raise NotImplementedError
 
     def receivers(self, net: PipeNet) -> Sequence[DstPipeIdentity]:
-        """The pipes of the net that end at this node; for if_dst()."""
+        """Return the pipes of the net that end at this node; for if_dst()."""
         raise NotImplementedError
 
-    def semaphore_wait(self, semaphore: Semaphore, value: Any, *, at_least: bool) -> None:
+    def semaphore_wait(self, semaphore: Semaphore, value: object, *, at_least: bool) -> None:
         raise NotImplementedError
 
     def semaphore_set(
-        self, semaphore: Semaphore, nodes: tuple[Shape, ...], value: Any, call: str
+        self, semaphore: Semaphore, nodes: tuple[Shape, ...], value: object, call: str
     ) -> None:
         raise NotImplementedError
 
-    def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: Any) -> None:
+    def semaphore_inc(self, semaphore: Semaphore, node: Shape, value: object) -> None:
         raise NotImplementedError
 
     def apply(
@@ -96,10 +96,10 @@ class Engine:
         raise NotImplementedError
 
     def binary(self, op: BlockOp, left: object, right: object) -> BlockExpression:
-        """apply() without parameters, for operators."""
+        """Apply an operator, like apply() without parameters."""
         raise NotImplementedError
 
-    def accumulate(self, block: Block, value: Any) -> None:
+    def accumulate(self, block: Block, value: object) -> None:
         raise NotImplementedError
 
     def read_element(self, block: Block, coordinates: Shape) -> float:
@@ -109,7 +109,7 @@ class Engine:
         raise NotImplementedError
 
     def signpost_made(self, made: object) -> None:
-        """It is to be the head of a `with`."""
+        """Record a new signpost, to check that a `with` uses it."""
         raise NotImplementedError
 
     def signpost(self, signpost: object, is_end: bool) -> None:
@@ -117,35 +117,35 @@ class Engine:
 
 
 class Bound(Protocol):
-    """A call that can be made again: what `operation.bind` gives."""
+    """A repeatable call, which `operation.bind` returns."""
 
     @property
-    def artifact(self) -> Any:
-        """What was compiled; None on the simulator."""
+    def artifact(self) -> object:
+        """The compiled artifact; None on the simulator."""
 
     def __call__(self, *tensors: object) -> None:
         """Run on the same tensors, or on others of their kinds."""
 
 
 class LaunchHook:
-    """Where a call of an operation goes. `ttl/__init__` binds it to the driver."""
+    """The functions that calls of operations use; `ttl/__init__` binds them to the driver."""
 
-    define: Callable[[], None]  # when an operation is defined: what its calls need is loaded
+    define: Callable[[], None]  # loads what calls need, when an operation is defined
     launch: Callable[[Operation, tuple[object, ...], dict[str, object]], None]
-    bind: Callable[[Operation, tuple[Any, ...], dict[str, Any]], Bound]
+    bind: Callable[[Operation, tuple[object, ...], dict[str, object]], Bound]
     compile: Callable[[Operation, tuple[object, ...], dict[str, object]], object]  # the artifact
-    # The function that declares the kernels: the operation's own, or one made of its body.
+    # Returns the function that declares the kernels: the operation's own, or one made from it.
     body_of: Callable[[Operation, dict[str, object]], Callable[..., object]]
-    # What the configurations of a tuned operation take for such a call.
+    # Measures the configurations of a tuned operation for a call.
     tune: Callable[[object, tuple[object, ...], dict[str, object]], object]
-    last_grid: Shape | None = None  # of the last call
+    last_grid: Shape | None = None  # the last call's
 
 
 LAUNCH_HOOK = LaunchHook()
 
 
 def engine(call: str) -> Engine:
-    """The engine that runs the calling kernel; `call` is named in the error if there is none."""
+    """Return the engine that runs the calling kernel; raise an error about `call` if none does."""
     running: Engine | None = running_engine(None)
     if running is None:
         place = "in a kernel of a running operation"
@@ -154,7 +154,7 @@ def engine(call: str) -> Engine:
 
 
 def scope(call: str) -> OperationScope:
-    """The operation whose body is being run."""
+    """Return the scope of the operation whose body is running; raise an error if none is."""
     current: OperationScope | None = SCOPE.get(None)
     if current is None:
         raise outside(call, "in the body of an operation", "@ttl.operation(...)")
@@ -162,6 +162,6 @@ def scope(call: str) -> OperationScope:
 
 
 def outside(call: str, place: str, decorator: str) -> UsageError:
-    """`call` was made in a place where it does not work."""
+    """Describe a call in a place where it does not work."""
     help_text = f"move the call into a function decorated with {decorator}"
     return refused(f"{call} works only {place}", help_text, code=codes.OUTSIDE_OPERATION)

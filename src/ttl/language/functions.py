@@ -1,11 +1,10 @@
-"""The functions of ttl.math and ttl.block, made from the op table; `ttl` has all of them, too."""
+"""The functions of ttl.math and ttl.block, made from the op table; `ttl` has all of them too."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from inspect import Parameter, Signature
 from types import ModuleType
-from typing import Any
 
 from ttl.diagnostics import RuleBroken
 from ttl.diagnostics.names import unknown_name
@@ -34,7 +33,7 @@ class Namespace(ModuleType):
         functions = {known: _function(op, name) for known, op in NAMESPACES[name].items()}
         functions |= {other.__name__: other for other in others}
         self.NAMES = tuple(functions)
-        vars(self).update(functions, __all__=self.NAMES)  # of `from ttl.math import *`
+        vars(self).update(functions, __all__=self.NAMES)  # for `from ttl.math import *`
 
     def __getattr__(self, name: str) -> Function:
         others = sorted({f"ttl.{space}.{n}" for space in NAMESPACES for n in NAMESPACES[space]})
@@ -47,7 +46,7 @@ def _function(op: BlockOp, namespace: str | None = None) -> Function:
     spelling = f"{module}.{op.name}()"
     count = None if op.parameters or op.rearrange else op.operands
 
-    def call(*args: Any, **kwargs: Any) -> BlockExpression:
+    def call(*args: object, **kwargs: object) -> BlockExpression:
         running = engine(spelling)
         try:
             if len(args) == count and not kwargs:
@@ -55,7 +54,7 @@ def _function(op: BlockOp, namespace: str | None = None) -> Function:
             meant = op if op.with_flags is None else op.called_with(kwargs)
             operands, parameters = bind(meant, args, kwargs)
             return running.apply(meant, operands, parameters)
-        except RuleBroken as broken:  # the rules of an op of two namespaces name it as in the first
+        except RuleBroken as broken:  # rules name an op by its first namespace
             if namespace is None or op.namespaces[0] == namespace:
                 raise
             known = f"ttl.{op.namespaces[0]}.{op.name}("
@@ -69,7 +68,7 @@ def _function(op: BlockOp, namespace: str | None = None) -> Function:
 
 
 def _docstring(op: BlockOp) -> str:
-    """As sentences: editors show it at the call."""
+    """Return the docstring of an operation's function, in sentences for editors."""
     moves = op.operands == 0 or op.name in ("squeeze", "unsqueeze")
     summary = f"Returns {op.summary}{', elementwise' * (op.elementwise and not moves)}."
     given = (*op.parameters, *(op.with_flags.parameters if op.with_flags is not None else ()))
@@ -102,9 +101,9 @@ def _signature(op: BlockOp) -> Signature:
 def matmul(
     a: object, b: object, transpose_b: bool = False, *, transpose_rhs: bool = False
 ) -> BlockExpression:
-    """The matrix product `a @ b`; with `transpose_b` that of `a` and the transpose of `b`.
+    """Return the matrix product `a @ b`; `transpose_b` transposes `b` first.
 
-    Works on what the operator works on. `transpose_rhs` is the public compiler's name for it.
+    Works on the operator's operands. `transpose_rhs` is the public compiler's `transpose_b`.
     """
     running = engine("ttl.matmul()")
     if transpose_b or transpose_rhs:
@@ -115,10 +114,10 @@ def matmul(
 math = Namespace("math", "The functions of the op table.", matmul)
 block_functions = Namespace("block", "The functions of the op table that arrange, fill and select.")
 
-# The functions that add up many values: source/ looks for them in kernels.
+# The functions that add up many values; source/ looks for them in kernels.
 SUMS = {matmul: Sum.MATMUL} | {getattr(math, name): Sum.REDUCTION for name in REDUCTIONS}
 
-# `ttl.exp`, `ttl.transpose`, `ttl.add`: of a name in both namespaces the one that it has moved to.
+# `ttl.exp`, `ttl.transpose`, `ttl.add`; ttl.block's functions replace ttl.math's of equal names.
 FLAT: dict[str, Function] = {
     name: _function(op) for name, op in BLOCK_OPS.items() if not op.namespaces
 } | {name: getattr(space, name) for space in (math, block_functions) for name in space.NAMES}

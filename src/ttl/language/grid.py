@@ -29,9 +29,9 @@ def grid_size(dims: Literal[3]) -> tuple[int, int, int]: ...
 @overload
 def grid_size(dims: int) -> Any: ...
 def grid_size(dims: int = 2) -> int | Shape:
-    """The grid's size in `dims` dimensions: the highest are flattened, or ones added.
+    """Return the grid's size in `dims` dimensions: flatten the highest, or add ones.
 
-    Between calls of operations, that of the last one.
+    Between calls of operations, return the last one's.
     """
     check_dims(dims)
     around = running_engine(None) or SCOPE.get(None)
@@ -51,7 +51,7 @@ def node(dims: Literal[3]) -> tuple[int, int, int]: ...
 @overload
 def node(dims: int) -> Any: ...
 def node(dims: int = 2) -> int | Shape:
-    """The coordinates of this node, x first, in `dims` dimensions as grid_size has them."""
+    """Return this node's coordinates, x first, in `dims` dimensions like grid_size()."""
     check_dims(dims)
     running = running_engine(None)
     if running is not None:
@@ -62,7 +62,7 @@ def node(dims: int = 2) -> int | Shape:
 
 
 def nodes_of(grid: Shape) -> list[Shape]:
-    """All nodes, row by row."""
+    """Return all nodes, row by row."""
     return [node[::-1] for node in product(*(range(size) for size in reversed(grid)))]
 
 
@@ -72,7 +72,7 @@ def flatten_size(grid: Shape, dims: int) -> int | Shape:
 
 
 def flatten_coordinate(coordinate: Shape, grid: Shape, dims: int) -> int | Shape:
-    """(c[dims-1] * s[dims] + c[dims]) * s[dims+1] + ... in the last place: its last is fastest."""
+    """Flatten: the last entry is (c[dims-1] * s[dims] + c[dims]) * s[dims+1] + ..."""
     if dims == len(coordinate) > 1:
         return coordinate
     last = 0

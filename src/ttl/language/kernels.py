@@ -1,4 +1,4 @@
-"""The decorators that make functions the kernels of an operation."""
+"""The decorators that make functions kernels of an operation."""
 
 from __future__ import annotations
 
@@ -15,14 +15,15 @@ from .engine import scope
 from .operation import KernelFunction, definition_span
 
 Kernel = Callable[[], None]
+Decorated = Kernel | Callable[[Kernel], Kernel]
 
 
 @overload
 def compute(function: Kernel, /) -> Kernel: ...
 @overload
 def compute() -> Callable[[Kernel], Kernel]: ...
-def compute(*function: object, **unknown: object) -> Any:
-    """Declare the compute kernel of an operation; also as a decorator without parentheses."""
+def compute(*function: object, **unknown: object) -> Decorated:
+    """Declare the compute kernel of an operation; parentheses are optional."""
     return _register(KernelKind.COMPUTE, function, unknown)
 
 
@@ -30,14 +31,14 @@ def compute(*function: object, **unknown: object) -> Any:
 def datamovement(function: Kernel, /) -> Kernel: ...
 @overload
 def datamovement() -> Callable[[Kernel], Kernel]: ...
-def datamovement(*function: object, **unknown: object) -> Any:
-    """Declare a data movement kernel of an operation, likewise."""
+def datamovement(*function: object, **unknown: object) -> Decorated:
+    """Declare a data movement kernel of an operation; parentheses are optional."""
     return _register(KernelKind.DATAMOVEMENT, function, unknown)
 
 
 def _register(
     kind: KernelKind, function: tuple[Any, ...], unknown: dict[str, object]
-) -> Kernel | Callable[[Kernel], Kernel]:
+) -> Decorated:
     spelling = f"@ttl.{kind.value}()"
     if unknown or len(function) > 1 or not all(isinstance(f, FunctionType) for f in function):
         message, help_text = f"{spelling} takes no arguments", f"write {spelling}"
@@ -63,7 +64,7 @@ TAKES_MORE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 
 
 def _check_kernel(function: Kernel) -> None:
-    """Kernels are plain functions without parameters."""
+    """Raise UsageError unless the kernel is a plain function without parameters."""
     code, span = function.__code__, definition_span(function)
     if code.co_flags & NEVER_RUN:
         raise refused(

@@ -1,8 +1,8 @@
-"""Python's complaints about a wrong use of the language, in the language's own words.
+"""Turns Python's errors about a wrong use of the language into the language's own messages.
 
-Where a program asks of a block or a buffer what it cannot do, or calls a function of the language
-with wrong arguments, Python raises a TypeError or an AttributeError. It counts `self` then, and
-names the classes of the engine, which no user knows.
+Python raises a TypeError or an AttributeError if a program misuses a block or a buffer, or calls a
+function of the language with wrong arguments. Its text counts `self` and names classes of the
+engine, which users do not know.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Iterable
 from inspect import Parameter, signature
 from types import FrameType, FunctionType, TracebackType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ttl.diagnostics import Code, RuleBroken, codes
 from ttl.diagnostics.frames import is_pyttlang_file
@@ -34,8 +34,9 @@ UNBOUND = re.compile(r"cannot access free variable '(\w+)' where it is not assoc
 def misspelt_name(
     error: NameError, around: tuple[str, ...], captured: tuple[str, ...] = ()
 ) -> RuleBroken | None:
-    """A name that a kernel uses and nobody defines; `around` are the names of the operation, of
-    which the kernel captures some.
+    """Describe an undefined name in a kernel.
+
+    `around` has the names of the operation, `captured` those that the kernel captures.
     """
     frame, text = _innermost_frame(error), str(error)
     match, unbound = UNDEFINED.match(text), UNBOUND.match(text)
@@ -47,7 +48,7 @@ def misspelt_name(
 
 
 def language_mistake(error: Exception) -> RuleBroken | None:
-    """The broken rule that `error` comes from; None if it has nothing to do with the language."""
+    """Return the broken rule behind `error`, or None if the language is not involved."""
     if not isinstance(error, (AttributeError, TypeError)):
         return None
     frame = _innermost_frame(error)
@@ -84,7 +85,7 @@ COMPILED_OPERATOR = re.compile(r"expected \d+ arguments?, got (?P<given>\d+)")
 
 
 def _as_interpreted(error: Exception) -> str:
-    """The text of the error as the interpreter writes it of a class that is not compiled."""
+    """Return the error's text as the interpreter writes it for a class that is not compiled."""
     text, call = _with_setter(str(error), _engine_name(Block)), _call(error)
     if match := COMPILED_CALL.fullmatch(text):
         missing, given = match["missing"], match["given"]
@@ -119,13 +120,13 @@ def _interpreted_words(
 
 
 def _engine_name(public: type) -> str:
-    """Not the name users know: a class of the program may have that one."""
+    """Return the engine's name of a class: the program may have a class of the public name."""
     subclasses: list[type] = public.__subclasses__()
     return (subclasses[0] if subclasses else public).__name__
 
 
 def _call(error: Exception) -> WrittenCall:
-    """That which failed, as it is written."""
+    """Return the call that failed, as the source has it."""
     traceback = _innermost(error)
     found = call_at(traceback.tb_frame.f_code, traceback.tb_lasti) if traceback else None
     return found or WrittenCall("", ())
@@ -138,7 +139,7 @@ MISSING = re.compile(r"'(?P<type>\w+)' object has no attribute '(?P<name>\w+)'")
 
 
 def missing_name(error: AttributeError) -> RuleBroken | None:
-    """What an object of the language or a tensor has not; None if it is another object."""
+    """Describe a missing attribute of a language object or a tensor; None for other objects."""
     match = MISSING.match(str(error))
     if match is None:
         return None
@@ -161,7 +162,7 @@ def no_attribute(public: PublicClass, name: str) -> RuleBroken:
 
 
 def _instead(public: PublicClass, name: str) -> dict[str, str]:
-    """`x.exp()` is a function of the language."""
+    """Return what to write instead: for `x.exp()` the function of the language."""
     is_value = public.noun in ("a block", "a block expression")
     found = next((n for n in (name, f"reduce_{name}") if n in NAMESPACES["math"]), None)
     if is_value and found is not None:
@@ -193,7 +194,7 @@ def _wrong_call(text: str, frame: FrameType) -> RuleBroken | None:
 
 
 def wrong_method_call(public: str, method: str, error: TypeError, given: int) -> RuleBroken | None:
-    """Of what a kernel holds while it is compiled; `error` is that of Signature.bind()."""
+    """Describe a wrong method call in a compiled kernel; `error` comes from Signature.bind()."""
     found = public_classes_by_name().get(public)
     function = None if found is None else getattr(found.type, method, None)
     if function is None:
@@ -212,7 +213,7 @@ def wrong_function_call(
 
 
 def signature_help(error: BaseException) -> tuple[str, ...]:
-    """How a function of the program is called, where a call of it is wrong."""
+    """Return the correct call of a function of the program that was called wrongly."""
     match = USERS_CALL.match(str(error)) if isinstance(error, TypeError) else None
     frame = _innermost_frame(error) if isinstance(error, TypeError) else None
     if match is None or frame is None:
@@ -224,7 +225,7 @@ def signature_help(error: BaseException) -> tuple[str, ...]:
 
 
 def _called(name: str, frame: FrameType) -> tuple[str, list[Parameter]] | None:
-    """How the function is spelled, and its parameters without `self`."""
+    """Return the public spelling of a function and its parameters without `self`."""
     owner, _, method = name.rpartition(".")
     if _is_the_users(owner or name, frame):
         return None
@@ -239,16 +240,16 @@ def _called(name: str, frame: FrameType) -> tuple[str, list[Parameter]] | None:
     return (f"ttl.{known}" if method == "__init__" else f"{known}.{method}"), parameters
 
 
-def _function(name: str) -> Callable[..., Any] | None:
-    """That of `ttl` which is called so."""
-    from ttl import language  # which has the modules that import this one
+def _function(name: str) -> Callable[..., object] | None:
+    """Return the function of `ttl` with this name."""
+    from ttl import language  # its modules import this one
 
     found = getattr(language.math if name == "matmul" else language, name, None)
     return found if isinstance(found, FunctionType) else None
 
 
 def _is_the_users(name: str, frame: FrameType) -> bool:
-    """A function or class of the program may have a name of ours."""
+    """Return whether the name is a function or class of the program, which may shadow ours."""
     found = frame.f_locals.get(name, frame.f_globals.get(name))
     module = getattr(found, "__module__", None) or ""
     return isinstance(found, (FunctionType, type)) and not is_ours(module)
@@ -262,7 +263,7 @@ def _parameters(function: Callable[..., object]) -> list[Parameter]:
 
 
 class Complaint(NamedTuple):
-    """A message of Python; the groups of `pattern` are types, or `what` is done with them."""
+    """A message of Python; the groups of `pattern` are types, or `what` the program does."""
 
     pattern: str
     message: str  # {0} and {1}: the types as nouns
@@ -283,7 +284,7 @@ OPERATORS_OF_BLOCKS = "blocks have + - * / @ % // ** ^ and comparisons"
 SIGNS_OF_BLOCKS = "write x, -x or abs(x)"
 INDEXED = codes.BLOCK_INDEXED
 BLOCK_NOUNS = frozenset({"a block", "a block expression"})
-# A slice of a tensor is no more known to Python than the block it is copied to.
+# Python knows the elements of neither blocks nor slices of tensors.
 UNKNOWN_NOUNS = BLOCK_NOUNS | {"a tensor slice"}
 
 COMPLAINTS = (
@@ -334,7 +335,7 @@ COMPLAINTS = (
         codes.WRONG_ARGUMENT,
     ),
     Complaint(
-        # Since 3.14 with the module of the class.
+        # Since 3.14 the message includes the module of the class.
         r"'(?:\w+\.)*(\w+)' object does not support the (?:asynchronous )?context manager protocol",
         "{0} cannot be used in a `with`",
         "blocks that reserve() or wait() returns can",
@@ -349,8 +350,8 @@ COMPLAINTS = (
 )
 
 
-def impossible_use(error: Exception, values: Iterable[Any]) -> RuleBroken | None:
-    """What Python refuses to do with these values; None if none is of the language or a tensor."""
+def impossible_use(error: Exception, values: Iterable[object]) -> RuleBroken | None:
+    """Describe Python's refusal; None unless a value is a tensor or of the language."""
     classes = {type(value): public_class(value) for value in values}
     public = {type_.__name__: found for type_, found in classes.items() if found is not None}
     if not public and not any(is_tensor(value) for value in values):
@@ -401,7 +402,7 @@ def _help(complaint: Complaint, nouns: list[str]) -> str:
 
 
 def _renamed(text: str, public: dict[str, PublicClass]) -> RuleBroken | None:
-    """Any other message that names a class of an engine, with the name users know."""
+    """Replace an engine's class names by public nouns in any other message."""
     known = {name: found.noun for name, found in public.items() if name.startswith("Sim")}
     pattern = rf"'?\b({'|'.join(known)})\b'?"
     if not known or not re.search(pattern, text):

@@ -1,6 +1,6 @@
-"""What earlier versions of the specification wrote, what is written now, and since when.
+"""Spellings of earlier versions of the specification, with today's and the version of change.
 
-Programs that were written for them run as they are; a note shows the present spelling.
+Programs in the old spellings run unmodified; a note shows today's.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 class Renamed(NamedTuple):
     present: str
-    version: str = ""  # of the specification that changed it; none has changed a mere habit
+    version: str = ""  # of the specification that changed it; "" for a spelling never in it
 
 
-# Names of `ttl`: each is the very object that has the present name.
+# Names of `ttl`, each the same object as today's name.
 OLD_NAMES = {
     "CircularBuffer": Renamed("DataflowBuffer", "0.5"),
     "CoreCoord": Renamed("NodeCoord", "0.11"),
@@ -22,7 +22,7 @@ OLD_NAMES = {
     "kernel": Renamed("operation", "0.13"),
     "make_circular_buffer_like": Renamed("make_dataflow_buffer_like", "0.5"),
 }
-# Arguments of calls, and the names of what is called.
+# Arguments, and the functions that take them.
 OLD_ARGUMENTS = {
     "acc": (Renamed("block += value", "0.12"), ("store",)),
     "buffer_factor": (
@@ -30,7 +30,7 @@ OLD_ARGUMENTS = {
         ("make_circular_buffer_like", "make_dataflow_buffer_like"),
     ),
 }
-BUFFER_RELEASES = {  # of a dataflow buffer: of the oldest block that the kernel holds of it
+BUFFER_RELEASES = {  # methods of a dataflow buffer, which release the oldest block held
     "push": Renamed("push() of the block that reserve() returned", "0.7"),
     "pop": Renamed("pop() of the block that wait() returned", "0.7"),
 }

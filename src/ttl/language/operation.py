@@ -1,4 +1,4 @@
-"""Operations, their kernels, and the programs that their calls are."""
+"""Operations, their kernels, and the programs made from their calls."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from ttl.semantics.function_source import keep_source, returned_span
 from ttl.semantics.html import html_table
 from ttl.semantics.kernel_config import DIVISIONS, F32_WAYS, MATH_FIDELITIES
 from ttl.semantics.kernel_kinds import KernelKind
+from ttl.semantics.tensor_like import TensorLike
 from ttl.semantics.tensors import check_tensor_arguments
 from ttl.semantics.ttnn_values import as_grid
 from ttl.semantics.types import Shape
@@ -31,7 +32,7 @@ from .pipes import PipeNet
 from .semaphores import Semaphore
 
 Grid = Shape | str | Callable[..., Shape]
-GridHelps = Callable[[Shape, Shape], tuple[str, ...]]  # what is asked for, the most there is
+GridHelps = Callable[[Shape, Shape], tuple[str, ...]]  # from the requested and the largest grid
 MEMORY_SPACES = ("L1", "DRAM")
 
 
@@ -39,37 +40,37 @@ MEMORY_SPACES = ("L1", "DRAM")
 class KernelFunction:
     kind: KernelKind
     function: Callable[[], None]
-    # What it does to which buffers, as `("reserve", name)`, where its code does not say it.
+    # Its calls on buffers as `("reserve", name)`, if its code does not show them.
     uses: frozenset[tuple[str, str]] | None = None
-    # The functions of the user's that it was made of, where it is not one itself.
+    # The user's functions that it was made from, if it is not one itself.
     written_as: tuple[FunctionType, ...] = ()
 
     @property
     def name(self) -> str:
         return self.function.__name__
 
-    def captures(self) -> dict[str, Any]:
-        """The captured variables by name, those that have a value."""
+    def captures(self) -> dict[str, object]:
+        """Return the captured variables that have a value, by name."""
         captured = {}
         names, cells = self.function.__code__.co_freevars, self.function.__closure__ or ()
         for name, cell in zip(names, cells, strict=True):
             try:  # noqa: SIM105 - asked several times at every call
                 captured[name] = cell.cell_contents
-            except ValueError:  # the name has no value yet
+            except ValueError:  # no value yet
                 pass
         return captured
 
     def buffers(self) -> list[DataflowBuffer]:
-        """The dataflow buffers among them, also those that an object of another DSL stands for."""
+        """Return the captured dataflow buffers, including those that another DSL's objects wrap."""
         found = [getattr(value, "buffer", value) for value in self.captures().values()]
         return [value for value in found if isinstance(value, DataflowBuffer)]
 
-    def sees(self) -> dict[str, Any]:
-        """What it captures, and the global things that it names."""
+    def sees(self) -> dict[str, object]:
+        """Return the captured variables and the globals that the kernel names."""
         code, around = self.function.__code__, self.function.__globals__
         return self.captures() | {name: around[name] for name in code.co_names if name in around}
 
-    def tensors(self) -> Iterator[tuple[str, Any]]:
+    def tensors(self) -> Iterator[tuple[str, TensorLike]]:
         for name, value in self.sees().items():
             for part_name, part in parts_of(name, value):
                 if not isinstance(part, DataflowBuffer) and is_tensor(part):
@@ -78,25 +79,25 @@ class KernelFunction:
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """An operation called with particular arguments: what an engine runs or compiles."""
+    """An operation called with particular arguments, for an engine to run or compile."""
 
     operation: Operation
     grid: Shape
-    arguments: dict[str, Any]
+    arguments: dict[str, object]
     kernels: tuple[KernelFunction, ...]
     buffers: tuple[DataflowBuffer, ...]
     options: Options
-    # Only if the body asked for the node: then it was run for every node.
+    # Filled only if the body asked for the node: it then ran for every node.
     kernels_by_node: dict[Shape, tuple[KernelFunction, ...]] = field(default_factory=dict)
     pipe_nets: tuple[PipeNet, ...] = ()
     semaphores: tuple[Semaphore, ...] = ()
-    # Those of the arguments, then those that kernels only capture.
+    # The tensors of the arguments, then those that kernels only capture.
     tensors: dict[str, Any] = field(init=False)
-    # What source/ has read of the kernels: see facts_of() there.
+    # Facts that source/ read from the kernels: see facts_of() there.
     facts: object | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        tensors = {name: value for name, value in self.arguments.items() if is_tensor(value)}
+        tensors: dict[str, Any] = {n: each for n, each in self.arguments.items() if is_tensor(each)}
         for name, tensor in chain.from_iterable(kernel.tensors() for kernel in self.kernels):
             self._add(tensors, name, tensor)
         for buffer in self.buffers:
@@ -105,7 +106,7 @@ class Program:
         object.__setattr__(self, "tensors", tensors)
 
     @staticmethod
-    def _add(tensors: dict[str, object], name: str, tensor: object) -> None:
+    def _add(tensors: dict[str, Any], name: str, tensor: object) -> None:
         if not any(tensor is known for known in tensors.values()):
             tensors[name if name not in tensors else f"{name}_{len(tensors)}"] = tensor
 
@@ -113,7 +114,7 @@ class Program:
         object.__setattr__(self, "facts", facts)
 
     def on_tensors(self, tensors: Sequence[object]) -> Program:
-        """The same for others in the place of its tensors, in their order: the body runs again."""
+        """Return the program on other tensors, in the order of its own; runs the body again."""
         if all(one is other for one, other in zip(self.tensors.values(), tensors, strict=True)):
             return self
         replaced = dict(zip(self.tensors, tensors, strict=True))
@@ -125,7 +126,7 @@ class Program:
 
 
 class Frontend(Protocol):
-    """Makes IR of programs that are written in another DSL."""
+    """Makes IR from programs in another DSL."""
 
     def module(self, program: Program, target: object) -> Any:
         """Make the module of a program."""
@@ -146,7 +147,7 @@ class Operation:
     options: str | None = None
     f32: str = F32_WAYS[0]
     division: str = DIVISIONS[0]
-    frontend: Frontend | None = None  # of the DSL that it is written in, if that is another one
+    frontend: Frontend | None = None  # if it is written in another DSL
 
     signature: inspect.Signature = field(init=False, repr=False, compare=False)
 
@@ -163,7 +164,7 @@ class Operation:
         return self.function.__name__
 
     def __call__(self, *args: object, **kwargs: object) -> None:
-        """Run on these tensors and constants; `options=` are compiler options for this call."""
+        """Run on these tensors and constants; `options=` gives compiler options for this call."""
         refuse_inside(self.__name__)
         try:
             LAUNCH_HOOK.launch(self, args, kwargs)
@@ -171,7 +172,7 @@ class Operation:
             raise at_the_call(error)  # noqa: B904 - it is the same one, with its own cause
 
     def bind(self, *args: object, **kwargs: object) -> Bound:
-        """The call with these arguments, ready to be made again and again without its body.
+        """Return the call with these arguments, which can repeat without running the body.
 
         You promise that the body would declare the same each time. `bound()` runs on the same
         tensors, `bound(*tensors)` on others of their kinds.
@@ -182,10 +183,10 @@ class Operation:
         except TTLError as error:
             raise at_the_call(error)  # noqa: B904 - it is the same one, with its own cause
 
-    def compile(self, *args: Any, **kwargs: Any) -> Any:
-        """The artifact of the call with these arguments, without a run.
+    def compile(self, *args: object, **kwargs: object) -> Any:
+        """Return the artifact of the call with these arguments, without running it.
 
-        In the place of a tensor, `ttnn.TensorSpec(shape, dtype, layout)` says what it will be like.
+        `ttnn.TensorSpec(shape, dtype, layout)` can stand in for a tensor.
         """
         refuse_inside(self.__name__)
         try:
@@ -194,15 +195,15 @@ class Operation:
             raise at_the_call(error)  # noqa: B904 - it is the same one, with its own cause
 
     def _repr_html_(self) -> str:
-        """In notebooks."""
+        """Show the operation in notebooks."""
         where, line = self.function.__code__.co_filename, self.function.__code__.co_firstlineno
         facts = {"grid": self.grid, "defined at": f"{where}:{line}"}
         return html_table(f"operation {self.__name__}{self.signature}", facts)
 
     def program(
         self,
-        args: tuple[Any, ...],
-        kwargs: dict[str, Any],
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
         full_grid: Shape,
         environment_options: str | None = None,
         largest_grid: Shape | None = None,
@@ -210,8 +211,8 @@ class Operation:
     ) -> Program:
         """Run the body with these arguments.
 
-        `full_grid` is what "auto" means, `largest_grid` what may be asked for, if that is not it,
-        `larger_grid_helps` what helps somebody who asks for more than that.
+        `full_grid` is the grid of "auto"; `largest_grid` is the largest allowed one, if it differs;
+        `larger_grid_helps` gives the helps for a larger request.
         """
         options = self._options(kwargs, environment_options)
         arguments = self._bind(args, kwargs)
@@ -221,7 +222,7 @@ class Operation:
         return self.declared(arguments, grid, options)
 
     def declared(self, arguments: dict[str, object], grid: Shape, options: Options) -> Program:
-        """What the body declares on this grid."""
+        """Return the program that the body declares on this grid."""
         first = self._run_body(arguments, grid, (0,) * len(grid))
         program = Program(
             self,
@@ -250,7 +251,7 @@ class Operation:
                 raise UsageError(broken.at(definition_span(self.function))) from None
 
     def _options(self, kwargs: dict[str, Any], environment_options: str | None) -> Options:
-        """Those of the decorator, the environment and the call, the last winning."""
+        """Merge the options of the decorator, the environment and the call; the last win."""
         is_parameter = "options" in self.signature.parameters
         given = None if is_parameter else kwargs.pop("options", None)
         try:
@@ -290,11 +291,11 @@ class Operation:
             codes.WRONG_DECLARATION,
         )
 
-    def _call(self, arguments: dict[str, object]) -> Any:
+    def _call(self, arguments: dict[str, object]) -> object:
         positional, named = self.as_called(arguments)
         return LAUNCH_HOOK.body_of(self, arguments)(*positional, **named)
 
-    def as_called(self, arguments: Mapping[str, object]) -> tuple[list[Any], dict[str, Any]]:
+    def as_called(self, arguments: Mapping[str, object]) -> tuple[list[object], dict[str, object]]:
         """The inverse of named_arguments()."""
         left, positional = dict(arguments), []
         for name, parameter in self.signature.parameters.items():
@@ -305,21 +306,21 @@ class Operation:
         return positional, left
 
     def _starred(self, arguments: Mapping[str, object]) -> list[str]:
-        """The names that the values of `*args` have."""
+        """Return the names given to the values of `*args`."""
         starred = [n for n, p in self.signature.parameters.items() if p.kind is p.VAR_POSITIONAL]
         names = (f"{name}_{number}" for name in starred for number in range(len(arguments)))
         return [name for name in names if name in arguments]
 
     def named_arguments(
         self, args: tuple[object, ...], kwargs: dict[str, object]
-    ) -> dict[str, Any]:
-        """Each with a name of its own, those of `*args` with a number after it.
+    ) -> dict[str, object]:
+        """Return the arguments by name, those of `*args` numbered.
 
-        TypeError if it cannot be called so.
+        Raise TypeError for a wrong call.
         """
         bound = self.signature.bind(*args, **kwargs)
         bound.apply_defaults()
-        named: dict[str, Any] = {}
+        named: dict[str, object] = {}
         for name, value in bound.arguments.items():
             kind = self.signature.parameters[name].kind
             if kind is inspect.Parameter.VAR_POSITIONAL:
@@ -329,7 +330,7 @@ class Operation:
         return named
 
     def _check_same(self, first: OperationScope, other: OperationScope) -> None:
-        """Nodes may differ in the values their kernels capture, in nothing else."""
+        """Raise UsageError if nodes differ in more than the values that their kernels capture."""
 
         def outline(collected: OperationScope) -> list[object]:
             kernels = [(kernel.kind, kernel.function.__code__) for kernel in collected.kernels]
@@ -349,7 +350,7 @@ class Operation:
                 codes.NODES_DIFFER,
             )
 
-    def _bind(self, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, Any]:
+    def _bind(self, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, object]:
         try:
             arguments = self.named_arguments(args, kwargs)
         except TypeError as error:
@@ -394,8 +395,8 @@ class Operation:
         )
         raise UsageError(broken.at(definition_span(self.function)))
 
-    def _called_grid(self, arguments: dict[str, object]) -> Any:
-        """The grid function gets the arguments as the operation would."""
+    def _called_grid(self, arguments: dict[str, object]) -> object:
+        """Call the grid function with the operation's arguments."""
         assert callable(self.grid)
         parameters = self.signature.parameters
         keywords = {n for n, p in parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY}
@@ -431,7 +432,7 @@ ONE_BY_ONE = "call it from the program: operations run one after the other"
 
 
 def refuse_inside(name: str) -> None:
-    """UsageError if an operation is called by a kernel, or by the body of another one."""
+    """Raise UsageError if an operation is called in a kernel or in another operation's body."""
     for inside, place in ((ENGINE, "a kernel"), (SCOPE, "the body of an operation")):
         if inside.get(None) is not None:
             raise refused(
@@ -463,11 +464,10 @@ def operation(
 
     `fp32_dest_acc_en`, `dst_full_sync_en` and `math_fidelity` configure the compute kernel; None
     leaves the choice to pyttlang. `f32="tf32"` lets the compute kernel read f32 blocks with 10 of
-    their 23 digits: sums, differences and products then take the matrix unit, and half as long.
-    `division="reciprocal"` makes `x / ttl.block.broadcast(s)` a product with 1 / s, which is
-    calculated once for each s and not for each x: one more rounding, and many times as fast.
-    `options` are compiler options. `num_outs`, `memory_space` and `tiled` are accepted because
-    public programs give them; nothing depends on them.
+    their 23 digits: sums, differences and products then use the matrix unit and take half the time.
+    `division="reciprocal"` turns `x / ttl.block.broadcast(s)` into a product with 1 / s, computed
+    once per s instead of per x: one more rounding, and many times as fast. `options` are compiler
+    options. `num_outs`, `memory_space` and `tiled` are accepted for public programs and ignored.
     """
     if unknown:
         broken = no_such_name("@ttl.operation()", next(iter(unknown)), option_names(operation))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Pipe:
-    """A way for blocks from one node to another (unicast) or to a range of nodes (multicast).
+    """A connection for blocks from a node to another (unicast) or to several (multicast).
 
     `src` is a node coordinate, `dst` a coordinate or a range that may contain `src`.
     """
@@ -38,7 +38,7 @@ class Pipe:
         self.src: NodeCoord = as_place(src)
         self.dst: NodeCoord | NodeRange = as_place(dst)
         self.span = calling_span()
-        self.home: tuple[PipeNet, int] | None = None  # the net that it is in, and its place there
+        self.home: tuple[PipeNet, int] | None = None  # its net, and its place there
         try:
             self.src_place = read_place(src, "src", may_be_range=False)
             self.dst_place = read_place(dst, "dst", may_be_range=True)
@@ -70,13 +70,13 @@ class Route:
 
 
 class PipeIdentity:
-    """A pipe as the function given to if_src() or if_dst() sees it."""
+    """A pipe in the function given to if_src() or if_dst()."""
 
     __slots__ = ("open_calls", "route")
 
     def __init__(self, route: Route):
         self.route = route
-        self.open_calls = 0  # of functions given to if_src() or if_dst() that have this pipe
+        self.open_calls = 0  # running functions of if_src() or if_dst() that have this pipe
 
 
 class SrcPipeIdentity(PipeIdentity):
@@ -100,9 +100,9 @@ class DstPipeIdentity(PipeIdentity):
 
 
 class PipeNet:
-    """Pipes that are used together. Made in the body of an operation, or outside of it.
+    """Pipes that belong together, made in an operation's body or outside of it.
 
-    Raises UsageError if it is empty, or if a coordinate does not lie in the operation's grid.
+    Raises UsageError if it is empty, or if a coordinate is outside of the operation's grid.
     """
 
     __slots__ = ("_roles", "_routes", "index", "is_implicit", "name", "pipes", "span")
@@ -114,7 +114,7 @@ class PipeNet:
         self.pipes = self._read(pipes)
         self.index: int | None = None  # in its operation; None if it was made outside of one
         self.name = "net"  # the user's name once the body has run
-        self.is_implicit = False  # of one pipe that the program puts in no net
+        self.is_implicit = False  # made for one pipe that the program puts in no net
         self._routes: dict[Shape, tuple[Route, ...]] = {}
         self._roles: dict[Shape, tuple[frozenset[Shape], frozenset[Shape]]] = {}
         collected = SCOPE.get(None)
@@ -140,7 +140,7 @@ class PipeNet:
         raise WrongValue(broken.at(self.span))
 
     def routes(self, grid: Shape) -> tuple[Route, ...]:
-        """The pipes on this grid; UsageError at the pipe that does not lie in it."""
+        """Return the pipes' routes on this grid; raise UsageError at a pipe outside of it."""
         if grid not in self._routes:
             self._routes[grid] = tuple([_route(pipe, grid) for pipe in self.pipes])
         return self._routes[grid]
@@ -154,17 +154,17 @@ class PipeNet:
         _call_for_each(engine("PipeNet.if_dst()").receivers(self), function, "if_dst")
 
     def is_src(self) -> bool:
-        """Does a pipe of the net start at this node?"""
+        """Return whether a pipe of the net starts at this node."""
         node, (sources, _) = self._here("PipeNet.is_src()")
         return node in sources
 
     def is_dst(self) -> bool:
-        """Does a pipe of the net end at this node?"""
+        """Return whether a pipe of the net ends at this node."""
         node, (_, receivers) = self._here("PipeNet.is_dst()")
         return node in receivers
 
     def is_active(self) -> bool:
-        """Does a pipe of the net start or end at this node?"""
+        """Return whether a pipe of the net starts or ends at this node."""
         node, (sources, receivers) = self._here("PipeNet.is_active()")
         return node in sources or node in receivers
 
@@ -187,8 +187,10 @@ class PipeNet:
 
 
 def _is_left(net: PipeNet, known: Iterable[PipeNet]) -> bool:
-    """Do its pipes belong to a net that is made now? Not if it is one of the `known` nets of the
-    same operation: there the first counts. Pipes may be in nets of several operations.
+    """Return whether pipes of this net may move to a new net.
+
+    They stay if it is a `known` net of the same operation, where the first net counts. Pipes may
+    be in nets of several operations.
     """
     return net.is_implicit or (net.index is not None and net not in known)
 
@@ -196,8 +198,11 @@ def _is_left(net: PipeNet, known: Iterable[PipeNet]) -> bool:
 def _call_for_each(
     roles: Iterable[PipeIdentity], function: Callable[[Any], object], call: str
 ) -> None:
-    """Here, where nothing is compiled: whether the call failed or the function, frames tell."""
-    if not callable(function):  # also on nodes without such a pipe, as in the compiler
+    """Call `function` for each pipe; frames show whether the call or the function failed.
+
+    This module must not be compiled, because compiled functions have no frames.
+    """
+    if not callable(function):  # checked on nodes without such a pipe too, like the compiler
         raise _not_callable(call, function)
     for role in roles:
         role.open_calls += 1
@@ -212,7 +217,7 @@ def _call_for_each(
 
 
 def _not_callable(call: str, function: object, error: str = "") -> RuleBroken:
-    from .described import described  # which knows the classes of this module
+    from .described import described  # imports this module
 
     return codes.WRONG_ARGUMENT.broken(
         f"PipeNet.{call}() calls {described(function)} with one pipe: "
@@ -256,8 +261,8 @@ def used_after_callback(pipe: str, call: str) -> RuleBroken:
     )
 
 
-def not_from_a_net(source: Any, destination: Any) -> RuleBroken | None:
-    """What is wrong with a copy of which an end is the net itself, or a pipe that is in no net."""
+def not_from_a_net(source: object, destination: object) -> RuleBroken | None:
+    """Return what is wrong with a copy whose end is a net, or a pipe outside of all nets."""
     for end, call in ((source, "if_dst"), (destination, "if_src")):
         if isinstance(end, Pipe) and end.home is None:
             return codes.PIPE_ROLE.broken(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ttl.semantics.ops import is_number
 from ttl.semantics.raw_elements import (
     READ,
@@ -23,16 +21,16 @@ from .engine import engine
 
 
 def raw_element_read(block: Block, *coords: int) -> float:
-    """Data movement kernels: the element of a float32 or bfloat16 block at these coordinates.
+    """Data movement kernels: return an element of a float32 or bfloat16 block.
 
-    They count elements, one coordinate for each dimension of the block.
+    The coordinates count elements, one for each dimension of the block.
     """
     running = engine(READ)
     running.require_data_movement(READ)
     return running.read_element(block, _checked(READ, block, coords))
 
 
-def raw_element_write(block: Block, *coords: object, value: Any = None) -> None:
+def raw_element_write(block: Block, *coords: object, value: object = None) -> None:
     """Data movement kernels: write one element of a float32 or bfloat16 block.
 
     The coordinates count elements. The value comes last, or as `value=`.
@@ -58,6 +56,6 @@ def _checked(call: str, block: object, given: tuple[object, ...]) -> Shape:
 
 
 def _described(value: object) -> str:
-    from .described import described  # which imports the modules of the language
+    from .described import described  # imports the modules of the language
 
     return described(value)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ttl.diagnostics import RuleBroken, UsageError, codes
 from ttl.diagnostics.frames import calling_span
@@ -48,7 +48,7 @@ class Semaphore:
         running.semaphore_set(self, (running.node(),), value, "Semaphore.set()")
 
     def get_remote(self, coord: NodeCoord) -> UnicastRemoteSemaphore:
-        """The semaphore on the node at `coord`."""
+        """Return the semaphore on the node at `coord`."""
         place = read_place(coord, "coord", may_be_range=False)
         nodes = nodes_at(place, _grid("Semaphore.get_remote()"))
         return UnicastRemoteSemaphore(self, nodes)
@@ -56,7 +56,7 @@ class Semaphore:
     def get_remote_multicast(
         self, range: NodeCoord | NodeRange | None = None
     ) -> MulticastRemoteSemaphore:
-        """The semaphore on all nodes of `range`, or of the whole grid."""
+        """Return the semaphore on all nodes of `range`, or of the whole grid."""
         grid = _grid("Semaphore.get_remote_multicast()")
         whole: NodePlace = (slice(None),) * len(grid)
         place = whole if range is None else read_place(range, "range", may_be_range=True)
@@ -65,7 +65,7 @@ class Semaphore:
 
 @dataclass(slots=True, eq=False, repr=False)
 class RemoteSemaphore:
-    """A semaphore as other nodes change it."""
+    """A semaphore on other nodes."""
 
     semaphore: Semaphore
     nodes: tuple[Shape, ...]
@@ -77,12 +77,12 @@ class UnicastRemoteSemaphore(RemoteSemaphore):
     __slots__ = ()
 
     def set(self, value: int) -> None:
-        """Data movement kernels: change the value there."""
+        """Data movement kernels: change the value on that node."""
         call = "UnicastRemoteSemaphore.set()"
         engine(call).semaphore_set(self.semaphore, self.nodes, value, call)
 
     def inc(self, value: int) -> None:
-        """Data movement kernels: add to the value there; it wraps at 32 bits."""
+        """Data movement kernels: add to the value on that node; it wraps at 32 bits."""
         engine("UnicastRemoteSemaphore.inc()").semaphore_inc(self.semaphore, self.nodes[0], value)
 
 
@@ -97,8 +97,8 @@ class MulticastRemoteSemaphore(RemoteSemaphore):
         engine(call).semaphore_set(self.semaphore, self.nodes, value, call)
 
 
-def semaphore_value(value: Any, what: str) -> int:
-    """`value` if a semaphore can have it, else RuleBroken."""
+def semaphore_value(value: object, what: str) -> int:
+    """Return `value`, or raise RuleBroken if a semaphore cannot have it."""
     if isinstance(value, int) and 0 <= value < SEMAPHORE_VALUES:
         return value
     raise codes.WRONG_ARGUMENT.broken(

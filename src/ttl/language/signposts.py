@@ -9,7 +9,7 @@ from .engine import engine
 
 
 class signpost:  # the language's spelling
-    """`with ttl.signpost(name):` measures a region; names of any characters."""
+    """`with ttl.signpost(name):` measures a region; names may have any characters."""
 
     __slots__ = ("name",)
 

@@ -1,4 +1,4 @@
-"""Dataflow buffers that lie in the shards of a tensor, so that nothing is copied."""
+"""Dataflow buffers in the shards of a tensor, without a copy."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ HELP = (
 def make_tensor_backed_dfb(
     tensor: object, shape: Shape | int, block_count: int = 1, byte_offset: int = 0
 ) -> DataflowBuffer:
-    """A dataflow buffer in the node's own shard of a tensor; nothing is copied.
+    """Make a dataflow buffer in the node's own shard of a tensor, without a copy.
 
-    The tensor has tiles of bfloat16 or float32 and is height-sharded in L1. The blocks lie one
-    after the other, tile by tile as in the shard, from `byte_offset` on, which is a number of whole
-    tiles. What is pushed is in the tensor; what the tensor has is readable after publish().
+    The tensor has tiles of bfloat16 or float32 and is height-sharded in L1. The blocks follow each
+    other, tile by tile as in the shard, from `byte_offset` on, which must be whole tiles. Pushed
+    blocks are in the tensor; the tensor's own data is readable after publish().
     """
     operation = scope("ttl.make_tensor_backed_dfb()")
     span = calling_span()
@@ -94,7 +94,7 @@ def _too_large(
 
 
 def _without_shard(tensor: Any, shards: HeightShards, grid: Shape) -> RuleBroken | None:
-    """On each node of the grid there is a shard, and something of the tensor in it."""
+    """Return what is wrong if a node of the grid has no shard, or an empty one."""
     rows = prod(tiles_of(tuple(tensor.shape))[:-1])
     holders = set(shards.cores[: -(-rows // shards.rows)])
     for node in ((x, y) for y in range(grid[1]) for x in range(grid[0])):

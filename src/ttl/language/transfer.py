@@ -1,10 +1,10 @@
-"""What ttl.copy() returns."""
+"""The handle that ttl.copy() returns."""
 
 from __future__ import annotations
 
 
 class Transfer:
-    """A copy under way. Its data may be used after wait()."""
+    """A copy in progress; its data is ready after wait()."""
 
     __slots__ = ()
 
@@ -12,11 +12,11 @@ class Transfer:
 
     @property
     def is_completed(self) -> bool:
-        """Was it waited for?"""
+        """Whether wait() was called."""
         return self.is_done
 
     def can_wait(self) -> bool:
-        """Would wait() return at once? Other kernels run before this is answered."""
+        """Return whether wait() would return at once; lets other kernels run first."""
         raise NotImplementedError
 
     def wait(self) -> None:
@@ -24,9 +24,9 @@ class Transfer:
         raise NotImplementedError
 
     def join(self, group: object) -> None:
-        """From now on `group` waits for the copy."""
+        """Let `group` wait for the copy from now on."""
         raise NotImplementedError
 
     def finish(self) -> None:
-        """The wait of the group."""
+        """Wait on behalf of the group."""
         raise NotImplementedError

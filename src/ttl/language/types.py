@@ -12,4 +12,4 @@ Count = NaturalInt
 Shape = Size | tuple[Size, ...]
 NodeCoord = Index | tuple[Index, ...]
 NodeRange = tuple[Index | slice, ...]
-DstT = TypeVar("DstT", NodeCoord, NodeRange)  # what a pipe may lead to
+DstT = TypeVar("DstT", NodeCoord, NodeRange)  # destinations of a pipe

@@ -1,6 +1,6 @@
-"""What has to be in order before the rest of this package is loaded."""
+"""Preparations before the rest of this package is loaded."""
 
-from . import cache_folder as cache_folder  # notes the folder in which the process starts
+from . import cache_folder as cache_folder  # records the process's first working folder
 from .blas import load_numpy
 from .forks import keep_forks_in_order
 from .garbage import settle, without_collecting

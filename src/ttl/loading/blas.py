@@ -1,4 +1,4 @@
-"""How the threads of numpy's matrix library wait."""
+"""Shortens the busy waiting of threads in numpy's matrix library."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ BLAS_WAITS = (BLAS_WAIT, "GOTO_THREAD_TIMEOUT", "THREAD_TIMEOUT")
 
 
 def load_numpy() -> None:
-    """With threads of OpenBLAS that go to sleep soon, unless somebody has chosen otherwise.
+    """Import numpy with OpenBLAS threads that sleep soon, unless the environment chooses otherwise.
 
-    Such a thread looks for work for 2^26 cycles before it sleeps. In a process that compiles a
-    kernel on two cores that was a sixth of the time; on a busy machine a product of small matrices
+    By default such a thread polls for 2^26 cycles before it sleeps. In a process that compiles a
+    kernel on two cores this took a sixth of the time; on a busy machine a product of small matrices
     waits for a thread that waits for a core.
     """
     if any(name in os.environ for name in BLAS_WAITS):

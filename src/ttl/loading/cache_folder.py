@@ -1,13 +1,12 @@
-"""The folder of all that is kept between processes, and whether the code in it may be run.
+"""The folder of everything kept between processes, and whether its code may run.
 
-rule OURS      code is read only from a file and a folder that belong to this user or to root, and
-               that neither their group nor anybody else may write
-rule PRIVATE   a folder that is made is its user's alone (mode 0700), and so is a file (0600)
+rule OURS      read code only from a file and a folder that belong to this user or to root, and
+               that neither the group nor others may write
+rule PRIVATE   new folders belong to the user alone (mode 0700), and so do new files (0600)
 rule ABSOLUTE  a relative $PYTTLANG_CACHE starts at the folder in which the process started; a
                relative $XDG_CACHE_HOME is ignored, as its specification demands
-rule OLD       the name that $PYTTLANG_CACHE had before is read where the present one is not set
-rule WITHOUT   a folder that is refused is neither read nor written: the process has a temporary
-               one instead
+rule OLD       the former name of $PYTTLANG_CACHE is read if the present one is not set
+rule WITHOUT   a refused folder is neither read nor written: the process uses a temporary one
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from functools import cache
 from typing import NamedTuple
 
 CACHE, OLD_CACHE = "PYTTLANG_CACHE", "PYTTL_CACHE"
-ROOT = 0  # may change whatever this user has, and needs no trust
+ROOT = 0  # can change everything anyway, so it needs no trust
 PRIVATE_FOLDER, PRIVATE_FILE = 0o700, 0o600
 OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
@@ -28,7 +27,7 @@ OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 def _working_folder() -> str:
     try:
         return os.getcwd()
-    except OSError:  # it was removed
+    except OSError:  # the folder was removed
         return os.sep
 
 
@@ -36,14 +35,14 @@ START = _working_folder()
 
 
 class Refusal(NamedTuple):
-    """Why a folder is not used, and the command that changes this."""
+    """Why a folder is not used, and the command that fixes it."""
 
     why: str
     command: str
 
 
 def cache_dir(variables: Mapping[str, str]) -> str:
-    """The folder of all that is kept, as a full path; it may not exist, or be refused."""
+    """Return the cache folder as a full path; it may not exist, or be refused."""
     if chosen := variables.get(CACHE) or variables.get(OLD_CACHE):  # rule OLD
         return os.path.join(START, chosen)  # rule ABSOLUTE
     base = variables.get("XDG_CACHE_HOME") or ""
@@ -55,7 +54,7 @@ def cache_dir(variables: Mapping[str, str]) -> str:
 
 
 def refusal_of(folder: str) -> Refusal | None:
-    """Makes the folder if it does not exist; None if what is in it may be run."""
+    """Make the folder if needed; return None if its code may run, else why not."""
     try:
         os.makedirs(folder, mode=PRIVATE_FOLDER, exist_ok=True)  # rule PRIVATE
         found = os.stat(folder)
@@ -69,7 +68,7 @@ def refusal_of(folder: str) -> Refusal | None:
 
 
 def mistrust(found: os.stat_result) -> str:
-    """Why others may have written it; empty if nobody else can.  (rule OURS)"""
+    """Return why others may have written it, or "" if nobody else can (rule OURS)."""
     if found.st_uid not in (os.geteuid(), ROOT):
         return f"it belongs to another user ({found.st_uid})"
     if found.st_mode & OTHERS_MAY_WRITE:
@@ -78,7 +77,7 @@ def mistrust(found: os.stat_result) -> str:
 
 
 def _command(folder: str, found: os.stat_result) -> str:
-    from shlex import quote  # seldom needed, and many modules
+    from shlex import quote  # rarely needed, and imports many modules
 
     own = f"chmod go-w {quote(folder)}"
     if found.st_uid == os.geteuid():
@@ -89,19 +88,19 @@ def _command(folder: str, found: os.stat_result) -> str:
 
 
 def usable(folder: str) -> str:
-    """The folder itself, or that of rule WITHOUT."""
+    """Return the folder itself, or the temporary one (rule WITHOUT)."""
     return folder if known_refusal(folder) is None else temporary_folder()
 
 
 @cache
 def known_refusal(folder: str) -> Refusal | None:
-    """Looked at once in a process: its calls of operations do not ask the system again."""
+    """Return refusal_of(), asked once per process so that calls of operations stay fast."""
     return refusal_of(folder)
 
 
 @cache
 def temporary_folder() -> str:
-    """One folder for the life of this process."""
+    """Make one folder for the life of this process."""
     import atexit
     import shutil
     import tempfile
@@ -117,7 +116,7 @@ def temporary_folder() -> str:
 
 
 def is_trusted(path: str) -> bool:
-    """May code be taken from this file?"""
+    """Return whether code in this file may run."""
     try:
         return not (mistrust(os.stat(os.path.dirname(path))) or mistrust(os.stat(path)))
     except OSError:
@@ -125,7 +124,7 @@ def is_trusted(path: str) -> bool:
 
 
 def read_trusted(path: str) -> bytes:
-    """The content of a file with code; OSError if there is none that may be trusted."""
+    """Return the content of a file with code; raise OSError if it is missing or not trusted."""
     with open(path, "rb") as file:
         folder = os.stat(os.path.dirname(path))
         if mistrust(folder) or mistrust(os.fstat(file.fileno())):
@@ -134,13 +133,13 @@ def read_trusted(path: str) -> bytes:
 
 
 def can_write(path: str) -> bool:
-    """Asked before anything is made that is worth the time."""
+    """Return whether the file can be written; ask before computing expensive content."""
     folder = os.path.dirname(path)
     return refusal_of(folder) is None and os.access(folder, os.W_OK | os.X_OK)
 
 
 def write_whole(path: str, content: bytes) -> None:
-    """A reader finds all of it or nothing. Nothing is written where nothing can be."""
+    """Write a file atomically; do nothing if it cannot be written."""
     if not can_write(path):
         return
     own = f"{path}.{os.getpid()}"

@@ -1,14 +1,14 @@
 """Locks, changes and properties that leave a child of fork() in order.
 
-A child has one thread, the one that forked. Locks that other threads held then would stay locked in
-it forever, and what their runs had changed in the process would stay changed.
+A child has one thread, the one that forked. Locks that other threads held would stay locked in it
+forever, and the process state that their runs changed would stay changed.
 
-rule FREE     in a child every lock of ours is a new one
-rule ALONE    in a child only the runs of its own thread are under way
-rule LOADED   a fork waits for modules that other threads are importing: a child could never import
-              them. Only for those that wait for nobody, ours and Python's
-rule WHOLE    a fork waits for a class that another thread is defining, and for a process that it
-              is starting: a child would have half of the class, or keep the pipes of the process
+rule FREE     a child gets new locks for all of ours
+rule ALONE    in a child only the runs of its own thread continue
+rule LOADED   a fork waits for modules that other threads are importing, which a child could never
+              import; only for ours and Python's, whose imports wait for nobody
+rule WHOLE    a fork waits while another thread defines a class or starts a process: a child would
+              have half of the class, or keep the pipes of the process
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from importlib import _bootstrap
 from threading import RLock, get_ident
-from typing import Any, Generic, TypeVar, overload
+from typing import Generic, TypeVar, overload
 from weakref import WeakMethod
 
 from .packages import PACKAGES
 
 AWAITED = {*PACKAGES, "ttnn", "xdsl", *sys.stdlib_module_names}
-MOST_ROUNDS = 1000  # a module that is being imported imports others
+MOST_ROUNDS = 1000  # a module in its import imports others
 
 Owner = TypeVar("Owner")
 Value = TypeVar("Value")
@@ -63,7 +63,7 @@ UNDIVIDED = RLock()  # held during steps that a fork must not cut in two
 
 
 def _finish_steps() -> None:  # rule WHOLE
-    """Also of modules whose import starts during the wait."""
+    """Wait for imports, even those that start during the wait, and take UNDIVIDED."""
     while True:
         _finish_imports()
         UNDIVIDED.acquire()
@@ -73,17 +73,17 @@ def _finish_steps() -> None:  # rule WHOLE
 
 
 def keep_forks_in_order() -> None:
-    """From now on, in this process."""
+    """Make forks of this process wait, from now on."""
     if hasattr(os, "register_at_fork"):
         end = UNDIVIDED.release
         os.register_at_fork(before=_finish_steps, after_in_parent=end, after_in_child=end)
 
 
 class ForkLock:  # rule FREE
-    """A lock that a thread may take again while it has it: `with lock():`.
+    """A reentrant lock: `with lock():`.
 
-    A call gives the lock of this process, so that a thread that forks while it holds a lock gives
-    back that one, in the parent and in the child.
+    A call returns the lock of this process, so a thread that forks while it holds a lock releases
+    that same lock, in the parent and in the child.
     """
 
     def __init__(self) -> None:
@@ -93,20 +93,20 @@ class ForkLock:  # rule FREE
     def _renew(self) -> None:
         self._lock = RLock()
 
-    def __call__(self) -> Any:
+    def __call__(self) -> AbstractContextManager[bool]:
         return self._lock
 
 
 class WhileRunning:  # rule ALONE
-    """Calls `change` when the first run enters and what that returns when the last one leaves.
+    """Calls `change` when the first run enters, and its result when the last one leaves.
 
-    Runs of all threads count: the changes are those of the process.
+    Runs of all threads count, because the change affects the process.
     """
 
     def __init__(self, change: Callable[[], Callable[[], None]]):
         self._change = change
         self._lock = ForkLock()
-        self._threads: list[int] = []  # of the runs that are under way
+        self._threads: list[int] = []  # of the current runs
         self._undo: Callable[[], None] | None = None
         call_in_children(self._forget_others)
 
@@ -133,10 +133,10 @@ class WhileRunning:  # rule ALONE
             undo()
 
 
-class computed_once(Generic[Owner, Value]):  # a decorator, as `property`
-    """A property that keeps its first value. Threads that ask at once all get that of one of them.
+class computed_once(Generic[Owner, Value]):  # a decorator, like `property`
+    """A property that keeps its first value; threads that ask at once all get one of theirs.
 
-    functools.cached_property has a lock in Python 3.11, one for all objects of a class.
+    functools.cached_property of Python 3.11 has one lock for all objects of a class.
     """
 
     def __init__(self, compute: Callable[[Owner], Value]):
@@ -152,7 +152,8 @@ class computed_once(Generic[Owner, Value]):  # a decorator, as `property`
     @overload
     def __get__(self, instance: Owner, owner: type) -> Value: ...
 
-    def __get__(self, instance: Any, owner: type) -> Any:
+    def __get__(self, instance: Owner | None, owner: type) -> computed_once[Owner, Value] | Value:
         if instance is None:
             return self
-        return vars(instance).setdefault(self._name, self._compute(instance))
+        found: Value = vars(instance).setdefault(self._name, self._compute(instance))
+        return found

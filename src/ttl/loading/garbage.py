@@ -1,7 +1,7 @@
-"""What is loaded is never garbage: nobody looks for some in it while a command runs and ends.
+"""Keeps the garbage collector away from loaded modules, while a command runs and ends.
 
-The collector is the program's: only commands, which start the program, put objects aside. Loading
-this package, calling operations and compiling them leave what the program has put aside, its
+The collector belongs to the program: only commands, which start the program, freeze objects.
+Loading this package, calling operations and compiling them keep the program's frozen objects, its
 thresholds and whether the collector is on.
 """
 
@@ -25,16 +25,16 @@ def _stop_collecting() -> Callable[[], None]:
     return undo
 
 
-# While many objects are made that all stay.
+# For code that makes many objects, all of which stay.
 without_collecting = WhileRunning(_stop_collecting)
 
 
 @cache
 def settle() -> None:
-    """What is loaded by now stays until the process ends, and nobody looks for garbage in it again.
+    """Exclude everything loaded so far from garbage collection.
 
-    For commands, before a user's program begins: Python goes through all objects several times when
-    it ends, which took longer than compiling a kernel. Once: what a first program leaves behind is
-    garbage like any other.
+    For commands, before a user's program begins: Python visits all objects several times when it
+    ends, which took longer than compiling a kernel. At most once, because objects that a first
+    program leaves behind are ordinary garbage.
     """
     gc.freeze()

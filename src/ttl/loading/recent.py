@@ -1,4 +1,4 @@
-"""A store that has a bound and may be used by several threads."""
+"""A bounded cache for several threads."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ Value = TypeVar("Value")
 
 
 class Recent(Generic[Value]):
-    """The values of at most `most` keys: those that were asked for last."""
+    """The values of the `most` keys used last; evicted entries are rebuilt."""
 
     def __init__(self, most: int):
         self._most = most
-        # With the key that is kept: to compare another one with it may take long.
+        # Each with its stored key: comparing an equal key that is another object may take long.
         self._values: OrderedDict[Hashable, tuple[Hashable, Value]] = OrderedDict()
         self._lock = ForkLock()
 
     def get(self, key: Hashable, make: Callable[[], Value]) -> Value:
-        """The value of a key, made the first time.
+        """Return the value of a key; make it the first time.
 
-        Without a lock, since making one value may need others: two threads may make the same one,
-        and both get that of the first.
+        `make` runs without the lock, since making one value may need others: two threads may make
+        the same value, and both get the first thread's.
         """
         with self._lock():
             if (known := self._values.get(key)) is not None:
@@ -33,7 +33,7 @@ class Recent(Generic[Value]):
         return self._keep(key, make())[0]
 
     def is_first(self, key: Hashable, value: Value) -> bool:
-        """Is the key not known yet? Then it is from now on."""
+        """Return True the first time for each key, and keep the value."""
         return self._keep(key, value)[1]
 
     def _keep(self, key: Hashable, value: Value) -> tuple[Value, bool]:

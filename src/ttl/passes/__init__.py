@@ -1,4 +1,4 @@
-"""The ttl dialect to emitc, in rooms by stage."""
+"""Passes from the ttl dialect to emitc, in rooms by stage."""
 
 from .pipelines import PIPELINE, find_pass, run_passes, run_pipeline
 

@@ -1,4 +1,4 @@
-"""Arithmetic on indices in kernels: what is known now is not calculated later."""
+"""Arithmetic on indices in kernels; known values fold to constants."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _FUNCTIONS = {
     arith.AddiOp: operator.add,
     arith.SubiOp: operator.sub,
     arith.MuliOp: operator.mul,
-    arith.DivSIOp: operator.floordiv,  # of what is not negative
+    arith.DivSIOp: operator.floordiv,  # of nonnegative numbers
     arith.RemSIOp: operator.mod,
 }
 Kind = type[arith.AddiOp | arith.SubiOp | arith.MuliOp | arith.DivSIOp | arith.RemSIOp]
@@ -38,7 +38,7 @@ def times(make: Maker, left: SSAValue, right: SSAValue, hint: str | None = None)
 
 
 def divided(make: Maker, value: SSAValue, by: int) -> tuple[SSAValue, SSAValue]:
-    """The quotient of what is not negative, and what is left."""
+    """Return the quotient and remainder of a nonnegative number."""
     if by == 1:
         return value, make.index(0)
     divisor = make.index(by)

@@ -1,10 +1,11 @@
-"""Nets whose sources may receive what they send into the very block that they send.
+"""Find nets whose sources may receive their own data into the block they send.
 
-Such a receive comes after the send, which stands for the post of its own node, too: the block has
-the data. Whether a transfer is of that kind is found where it happens: by the verifier's walk, and
-at run time by counting (pipe_calls). Here is where it is worth looking.
-rule ONE  one kernel alone posts through the net, and what it posts it also sends through it: where
-          the other kernel of the node posts, a send can wait for that
+Such a receive comes after the send, which also counts as its own node's post: the block has the
+data. The verifier's walk decides whether a transfer is of this kind; at run time, counts decide
+(pipe_calls). This module finds the nets where it is possible.
+
+rule ONE  only one kernel posts through the net, and it also sends the blocks it posts: if the
+          node's other kernel posts, a send can wait for that
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ def _may_be_own(module: ModuleOp, net: str) -> bool:  # rule ONE
     renamed = {ttl.buffer_name(op.buffer) for op in resumed}
 
     def known(role: str) -> set[SSAValue | str]:
-        """By their values, or by their buffer where loops carry its blocks under other names."""
+        """Return blocks by value, or by buffer if loops carry its blocks under other names."""
         blocks = [(ttl.buffer_name_of(block), block) for block in _blocks(kernel, net, role)]
         return {buffer if buffer in renamed else block for buffer, block in blocks}
 
@@ -42,7 +43,7 @@ def _may_be_own(module: ModuleOp, net: str) -> bool:  # rule ONE
 
 
 def _blocks(kernel: Operation, net: str, role: str) -> Iterator[SSAValue]:
-    """Those that a kernel sends (`src`) or receives (`dst`) through the net."""
+    """Return the blocks a kernel sends (`src`) or receives (`dst`) through the net."""
     for op in walk(kernel):
         if isinstance(op, ttl.CopyOp) and op.pipe is not None:
             pipe = op.pipe.type

@@ -1,4 +1,4 @@
-"""What every pass of ours is made of: a module pass that finds kernels and makes operations."""
+"""Parts of every pass: find kernels, and create operations."""
 
 from __future__ import annotations
 
@@ -34,24 +34,24 @@ Op = TypeVar("Op", bound=Operation)
 
 
 def kernels(module: ModuleOp, thread: str | None = None) -> Iterator[func.FuncOp]:
-    """The kernel functions, or those of one kind of thread."""
+    """Return the kernel functions, or those of one kind of thread."""
     for op in module.ops:
         if isinstance(op, func.FuncOp) and thread in (None, processor_of(op)):
             yield op
 
 
 def kernel_of(op: Operation) -> func.FuncOp:
-    """The kernel that an operation is in."""
+    """Return the kernel that an operation is in."""
     return next(each for each in around(op) if isinstance(each, func.FuncOp))
 
 
 def first_after_bindings(kernel: func.FuncOp) -> Operation:
-    """Where a kernel has its buffers."""
+    """Return the first operation after the kernel's buffers are bound."""
     ops: Iterator[Operation] = iter(kernel.body.block.ops)
     return next(op for op in ops if not isinstance(op, ttl.BindBufferOp))
 
 
-UNREAD = "ttl.unread"  # on a store or pop: what was there before need not have been read
+UNREAD = "ttl.unread"  # on a store or pop: the earlier contents need not have been read
 OVER_TILES = "ttl.over_tiles"  # on a loop of the compiler, whose counter is small
 TILE_MATMUL = "ttl.tile_matmul"  # on a compute kernel: matrix products tile by tile
 
@@ -62,37 +62,37 @@ def terminator(block: Block) -> Operation:
 
 
 def branch_end(op: Operation) -> Operation:
-    """The terminator of the branch, loop body or kernel that contains `op`."""
+    """Return the terminator of the branch, loop body or kernel that contains `op`."""
     block = op.parent_block()
     assert block is not None
     return terminator(block)
 
 
 def erase(op: Operation) -> None:
-    """Take an operation out; its results have no users left that stay."""
+    """Erase an operation; its results must have no remaining users."""
     op.detach()
     op.erase(safe_erase=False)
 
 
 def nothing(converter: object, op: Operation, make: Maker) -> None:
-    """What operations become that leave nothing behind."""
+    """Convert an operation to nothing."""
 
 
 def set_function_type(function: func.FuncOp, results: Sequence[Attribute] = ()) -> None:
-    """That of its arguments, and of what it returns."""
+    """Set the function type from the argument types and the result types."""
     types = [argument.type for argument in function.body.block.args]
     function.properties["function_type"] = FunctionType.from_lists(types, results)
 
 
 def users_of(value: SSAValue, kind: type[Op]) -> list[Op]:
-    """The operations of a kind that use a value."""
+    """Return the operations of a kind that use a value."""
     return [use.operation for use in value.uses if isinstance(use.operation, kind)]
 
 
 def replace_by(op: Operation, *values: SSAValue) -> None:
-    """Values stand for the results of an operation, which is taken out.
+    """Replace an operation's results by values and erase it.
 
-    Those without a name get that of the result, here as wherever xDSL replaces uses.
+    Values without a name get the result's, as always when xDSL replaces uses.
     """
     for result, value in zip(op.results, values, strict=True):
         result.replace_all_uses_with(value)
@@ -100,12 +100,12 @@ def replace_by(op: Operation, *values: SSAValue) -> None:
 
 
 def cannot_compile(broken: RuleBroken, op: Operation) -> CompileError:
-    """A rule broken at an operation, shown at the source the operation came from."""
+    """Report a broken rule at an operation's source."""
     return CompileError(called_from(broken, op).at(span_of(op.location)))
 
 
 def called_from(broken: RuleBroken, op: Operation) -> RuleBroken:
-    """With the calls by which the operation was reached."""
+    """Add labels for the calls that led to the operation."""
     calls = tuple(Label(span, "called here") for span in call_sites_of(op.location))
     return broken.with_labels(*calls)
 
@@ -123,14 +123,14 @@ def constant_of(value: SSAValue) -> int | None:
 
 
 def steps_of(loop: scf.ForOp) -> range | None:
-    """The values of its variable, if they are known."""
+    """Return the values of the loop's variable, if known."""
     bounds = [constant_of(bound) for bound in (loop.lb, loop.ub, loop.step)]
     known = [bound for bound in bounds if bound is not None]
     return range(*known) if len(known) == 3 else None
 
 
 def _is_zero(value: SSAValue) -> bool:
-    """The variable of a loop that was left out because it runs once."""
+    """Is it the variable of a loop that was omitted because it runs once?"""
     return constant_of(value) == 0 and isinstance(value.type, IndexType)
 
 
@@ -139,7 +139,7 @@ def integers(numbers: Iterable[int]) -> ArrayAttr[IntegerAttr]:
 
 
 def numbers_in(attribute: Attribute | None) -> list[int]:
-    """The inverse; nothing if there is no such attribute."""
+    """Return the numbers of an attribute made by integers(); [] for None."""
     assert attribute is None or isinstance(attribute, ArrayAttr)
     return [number.value.data for number in attribute or ()]
 
@@ -149,13 +149,13 @@ MAY_OVERFLOW = arith.IntegerOverflowAttr("none")
 
 
 def integer_op(kind: type[Operation], left: SSAValue, right: SSAValue) -> Operation:
-    """A sum or the like, without the checks that its constructor makes."""
+    """Create integer arithmetic without the constructor's checks."""
     flags = {} if kind in (arith.DivSIOp, arith.RemSIOp) else {"overflowFlags": MAY_OVERFLOW}
     return create(kind, (left, right), (left.type,), flags)
 
 
 def compare_op(left: SSAValue, right: SSAValue, sign: str) -> Operation:
-    """The sign as arith spells it: eq, slt and so on."""
+    """Create a comparison; `sign` is spelled as in arith: eq, slt and so on."""
     number = arith.CMPI_COMPARISON_OPERATIONS.index(sign)
     return create(arith.CmpiOp, (left, right), (i1,), {"predicate": integer(number)})
 
@@ -182,7 +182,7 @@ _NO_OPERANDS = DenseArrayBase.from_list(i32, [0, 0, 0])
 
 
 class Maker:
-    """Inserts operations at a point, all with the location of the operation they stand for."""
+    """Inserts operations at a point, all with the location of the operation they replace."""
 
     def __init__(self, point: InsertPoint, origin: Operation):
         self.block, self.next = point.block, point.insert_before
@@ -206,7 +206,7 @@ class Maker:
         return op
 
     def add_as_it_is(self, op: Operation) -> None:
-        """It keeps its own location."""
+        """Insert an operation that keeps its own location."""
         place(op, self.block, self.next)
 
     def value(self, op: Operation, hint: str | None = None) -> SSAValue:
@@ -223,7 +223,7 @@ class Maker:
         hint: str | None = None,
         **properties: Attribute,
     ) -> SSAValue:
-        """The one result of a new operation."""
+        """Insert a new operation and return its only result."""
         return self.value(create(kind, operands, (type,), properties), hint)
 
     def index(self, number: int) -> SSAValue:
@@ -232,7 +232,7 @@ class Maker:
     def affine(
         self, terms: Sequence[tuple[SSAValue, int]], constant: int = 0, hint: str | None = None
     ) -> SSAValue:
-        """The sum of loop variables times factors, and a constant; only the sum has the name."""
+        """Return a sum of variables times factors, and a constant; only the sum gets the hint."""
         terms = [(variable, factor) for variable, factor in terms if not _is_zero(variable)]
         if not terms:
             return self.index(constant)
@@ -250,7 +250,7 @@ class Maker:
         return self.value(integer_op(arith.MuliOp, variable, self.index(factor)))
 
     def loop(self, count: int, name: str, body: Callable[[Maker, SSAValue], None]) -> None:
-        """`body` for each of 0..count-1; without a loop if it is one."""
+        """Insert `body` for each of 0..count-1; without a loop if there is only one."""
         if count == 1:
             body(self, self.index(0))
             return
@@ -269,9 +269,9 @@ class Maker:
         body: Callable[..., Sequence[SSAValue] | None],
         *starts: SSAValue,
     ) -> list[SSAValue]:
-        """`body(make, number, *carried)` for the numbers from `first` to `last`, at run time.
+        """Insert a loop of `body(make, number, *carried)` from `first` up to `last`, at run time.
 
-        The body gives what it carries on; returned is what is carried in the end.
+        The body returns the values it carries; this returns the final ones.
         """
         types = [value.type for value in starts]
         block = Block(arg_types=[INDEX, *types])

@@ -1,9 +1,9 @@
-"""The paths through a kernel, followed side by side.
+"""Follow the paths through a kernel side by side.
 
-A client says what the state of a path is, what an operation does to it (`step`), what a loop does
-(`loop`) and which paths are one after a branch (`joined`). A path takes both branches of a
-condition, except that what it decided before it decides the same again. A node has the role of an
-`if_src` or `if_dst`, or has not; that is a decision too.
+A subclass defines the state of a path, the effect of an operation (`step`) and of a loop (`loop`),
+and merges paths after a branch (`joined`). A path takes both branches of a condition, unless it has
+already decided the same condition. Whether a node has the role of an `if_src` or `if_dst` is a
+decision too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ttl.dialects.conditions import Facts, decided, with_fact
 
 
 class PathState(Protocol):
-    """What is known on one path; `facts` is what it has decided."""
+    """The state of one path; `facts` are its decisions."""
 
     facts: Facts
 
@@ -33,18 +33,18 @@ Fork = scf.IfOp | ttl.ForEachPipeOp
 class PathWalker(ABC, Generic[State]):
     @abstractmethod
     def step(self, op: Operation, paths: list[State]) -> list[State]:
-        """An operation without regions; the paths that go on."""
+        """Apply an operation without regions; return the paths that continue."""
 
     @abstractmethod
     def loop(self, op: Operation, paths: list[State]) -> list[State]:
-        """An operation whose regions may be run several times."""
+        """Apply an operation whose regions may run several times."""
 
     def joined(self, paths: list[State]) -> list[State]:
-        """The paths after a fork, those that need not be told apart as one."""
+        """Merge paths after a fork that need not be distinguished."""
         return paths
 
     def decided(self, op: Fork, path: State) -> bool | None:
-        """Does the path go into the (first) region? None: one goes in, one does not."""
+        """Does the path enter the (first) region? None: undecided, so it forks."""
         if isinstance(op, scf.IfOp):
             return decided(path.facts, op.cond)
         return path.facts.get((op.net, op.ROLE))
@@ -60,7 +60,7 @@ class PathWalker(ABC, Generic[State]):
         return paths
 
     def regions(self, op: Operation, paths: list[State]) -> list[State]:
-        """Through all regions once, one after the other."""
+        """Walk through all regions once, one after the other."""
         for region in op.regions:
             paths = self.block(region.block, paths)
         return paths
@@ -81,7 +81,7 @@ class PathWalker(ABC, Generic[State]):
 
 
 def _deciding(op: Fork, path: State, goes_in: bool) -> State:
-    """The path again, with its decision."""
+    """Return a copy of the path with its decision."""
     if isinstance(op, scf.IfOp):
         return path.copy(with_fact(path.facts, op.cond, goes_in))
     return path.copy({**path.facts, (op.net, op.ROLE): goes_in})

@@ -1,4 +1,4 @@
-"""The order of the language's passes, and why."""
+"""The order of the language's passes, with the reasons."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from ttl.diagnostics import Diagnostic
 if TYPE_CHECKING:
     from .verify.block_use import BlockUse
 
-# Synchronization the user may leave out.
+# Synchronization that the user may leave out.
 SYNCHRONIZE = (
     "ttl-insert-copy-wait",
     "ttl-insert-cb-sync",  # after the waits: a block is released when its copies are done
-    "ttl-post-before-send",  # after the waits: those that follow a send at once keep it there
+    "ttl-post-before-send",  # after the waits: a wait directly after a send keeps the send in place
 )
 
-# Pipes: loops over those of a node, and the words that nodes signal each other with.
+# Pipes: loops over a node's pipes, and the words that nodes signal each other with.
 NODE_TO_NODE = (
-    "ttl-assign-pipe-resources",  # while a post stands beside its wait: one at a time, or several?
+    "ttl-assign-pipe-resources",  # needs posts next to their waits: one at a time, or several?
     "ttl-lower-pipe-roles",
 )
 
 # Block math to tiles, registers and loops.
 COMPUTE = (
-    "ttl-expand-compositions",  # first: what follows sees only operations that the chip has
-    "ttl-name-block-values",  # next: what follows sees data flow, not what blocks hold when
+    "ttl-expand-compositions",  # first: later passes see only operations that the chip has
+    "ttl-name-block-values",  # next: later passes see data flow, not the contents of blocks
     "ttl-annotate-l1-acc-loops",
     "ttl-peel-l1-acc-loops",  # while a sum is still a value: its last step is like any other
     "ttl-insert-intermediate-dfbs",
@@ -42,7 +42,7 @@ COMPUTE = (
     "ttl-assign-dst",  # after the configuration: it gives the capacity
     "ttl-subblock-compute-for-dst",  # after slots are known: they share the registers
     "ttl-lower-to-loops",  # after registers are assigned: they become operands
-    "ttl-round-up-block-counts",  # when nothing moves uses of blocks any more
+    "ttl-round-up-block-counts",  # when no pass moves uses of blocks any more
     "ttl-finalize-dfb-indices",  # last, when no pass adds buffers any more
 )
 
@@ -56,14 +56,14 @@ KERNEL = (
     "ttkernel-combine-pack-tiles",  # after both: they know packs of tiles
     "lower-affine",
     "cse",  # when all calls are there: copies of equal shape share their arithmetic
-    "ttl-lower-signpost-to-emitc",  # when no pass moves anything over its scopes any more
+    "ttl-lower-signpost-to-emitc",  # when no pass moves operations over its scopes any more
     "convert-ttkernel-to-emitc",
 )
 
 PIPELINE = SYNCHRONIZE + NODE_TO_NODE + COMPUTE + KERNEL
 
-# Passes that only look. The first are parts of one check that the pipeline makes after SYNCHRONIZE,
-# when every release and wait stands in the IR: verify/ has a table of them.
+# Passes that only check. The first are parts of one check that the pipeline makes after
+# SYNCHRONIZE, when every release and wait is in the IR: verify/ has a table of them.
 PARTS = {
     "ttl-verify-dfb-spsc": "each buffer has one producer and one consumer",
     "ttl-verify-pipenet-guards": "pipes are used in the roles of their node only",
@@ -73,7 +73,7 @@ PARTS = {
 VERIFY = ("ttl-validate-cb-budget",)  # after COMPUTE
 
 
-# Where each pass lives: a folder for each part of the pipeline, files named as the passes.
+# The folder of each pass: one for each part of the pipeline, with files named like the passes.
 ROOMS = {
     f"{__package__}.sync": SYNCHRONIZE,
     f"{__package__}.node_to_node": NODE_TO_NODE,

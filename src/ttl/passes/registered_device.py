@@ -1,7 +1,7 @@
-"""The device that a module is for, as far as the module states it.
+"""Find the device that a module is for, if the module states it.
 
-`#ttcore.system_desc` and `ttcore.device` are kept as they stand; the cores, L1 and DRAM that they
-state count for all passes.
+`#ttcore.system_desc` and `ttcore.device` stay unmodified; the cores, L1 and DRAM that they state
+apply to all passes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _GRID = re.compile(r"\bworkerGrid\s*=\s*#ttcore\.grid<\s*(\d+)x(\d+)")
 
 
 def target_of(module: ModuleOp) -> Target:
-    """The chip, with what descriptions in the module or around it say of it."""
+    """Return the chip, changed by descriptions in the module or around it."""
     given = module.attributes.get(ARCH)
     name = given.data if isinstance(given, StringAttr) else TARGETS[0]
     described, grid = _description(module)
@@ -33,7 +33,7 @@ def target_of(module: ModuleOp) -> Target:
 
 
 def arch_of(module: ModuleOp) -> str | None:
-    """The chip that a description names."""
+    """Return the name of the chip that a description states."""
     described, _ = _description(module)
     return None if described is None else target_of(module).name
 
@@ -42,7 +42,7 @@ _described = lru_cache(maxsize=8)(target_from_text)
 
 
 def _description(module: ModuleOp) -> tuple[str | None, tuple[int, int] | None]:
-    """The text of the nearest system descriptor, and the rows and columns of the nearest device."""
+    """Return the nearest system descriptor's text, and rows and columns of the nearest device."""
     text: str | None = None
     grid: tuple[int, int] | None = None
     for each in (module, *around(module)):
@@ -54,7 +54,7 @@ def _description(module: ModuleOp) -> tuple[str | None, tuple[int, int] | None]:
 
 
 def _grid_in(op: Operation) -> tuple[int, int] | None:
-    """Of `ttcore.device`, an operation or, in older text, an attribute of the module."""
+    """Return the grid of `ttcore.device`: an operation or, in older text, a module attribute."""
     texts = [text_of(op.attributes[DEVICE]) or ""] if DEVICE in op.attributes else []
     if isinstance(op, ModuleOp):
         devices = [each for each in op.ops if each.name == DEVICE]

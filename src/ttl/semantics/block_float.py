@@ -21,10 +21,10 @@ Floats = NDArray[np.float32]
 
 
 def quantise(values: Floats, mantissa_bits: int, by_packer: bool = False) -> Floats:
-    """The nearest values that the format can hold, as the chip's packer or the host makes them.
+    """Round values to the nearest that the format can hold, with the packer's or the host's ties.
 
-    Groups lie along the last axis, as 16 elements of a face row do. Where it ends within a group,
-    the missing elements count as zeros.
+    Groups of 16 lie along the last axis. If it ends within a group, the missing elements count as
+    zeros.
     """
     groups = _groups(values)
     exponents = _shared_exponents(groups)
@@ -36,10 +36,10 @@ def quantise(values: Floats, mantissa_bits: int, by_packer: bool = False) -> Flo
 
 
 def pack(values: Floats, mantissa_bits: int) -> NDArray[np.uint8]:
-    """Tiles of values that the format holds as bytes: exponents first, then mantissas.
+    """Return the bytes of tiles: exponents first, then mantissas.
 
-    `values` has a row for each tile, in chip order. Two short mantissas share a byte, the first
-    in its low half.
+    `values` has a row for each tile, in chip order, already quantised. Two short mantissas share a
+    byte, the first in its low half.
     """
     tiles = len(values)
     groups = np.ascontiguousarray(values, np.float32).reshape(tiles, -1, GROUP)
@@ -55,7 +55,7 @@ def pack(values: Floats, mantissa_bits: int) -> NDArray[np.uint8]:
 
 
 def unpack(pages: NDArray[np.uint8], mantissa_bits: int, elements: int) -> Floats:
-    """What pack() packed: a row of `elements` values for each page."""
+    """Reverse pack(): return a row of `elements` values for each page."""
     exponents, codes = np.split(pages, [elements // GROUP], axis=1)
     if mantissa_bits == 3:
         codes = np.stack([codes & 15, codes >> 4], axis=2).reshape(len(pages), -1)
@@ -75,7 +75,7 @@ def _last(values: Floats) -> int:
 
 
 def _groups(values: Floats) -> Floats:
-    """(.., group, element of the group), the last group filled with zeros."""
+    """Reshape to (.., group, element of the group), the last group filled with zeros."""
     rows = values.astype(np.float32, copy=False).reshape(*values.shape[:-1], _last(values))
     missing = -_last(values) % GROUP
     if missing:
@@ -90,12 +90,12 @@ def _shared_exponents(groups: Floats) -> NDArray[np.int32]:
 
 
 def _step_exponent(shared: NDArray[np.int32], mantissa_bits: int) -> NDArray[np.int32]:
-    """The power of two that a mantissa of 1 stands for."""
+    """Return the power of two that a mantissa of 1 stands for."""
     return shared - 127 - (mantissa_bits - 1)
 
 
 def _away_from_zero(values: Floats) -> Floats:
-    """The nearest whole numbers; nothing is added that could round."""
+    """Round to whole numbers, ties away from zero, without an addition that could round."""
     whole = np.trunc(values)
     nearest: Floats = whole + np.copysign(np.float32(1), values) * (np.abs(values - whole) >= 0.5)
     return nearest
@@ -104,7 +104,7 @@ def _away_from_zero(values: Floats) -> Floats:
 def _mantissas(
     groups: Floats, exponents: NDArray[np.int32], mantissa_bits: int, by_packer: bool = False
 ) -> Floats:
-    """Signed, as whole numbers; what they are for infinities and NaN is not said."""
+    """Return the signed mantissas as whole numbers; undefined for infinities and NaN."""
     with np.errstate(invalid="ignore"):
         exact = np.ldexp(groups, -_step_exponent(exponents, mantissa_bits))
         steps = _away_from_zero(exact) if by_packer else np.rint(exact)

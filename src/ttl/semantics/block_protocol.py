@@ -1,4 +1,4 @@
-"""The life of a block: one transition table, read by everybody who checks it."""
+"""The life of a block: one transition table for all checks of it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ttl.diagnostics import Label, RuleBroken, codes
 
 
 class State:
-    """One of STATES. Not an Enum: reading an attribute of one is slow, compiled or not."""
+    """One of STATES; no Enum, because attributes of Enum members are slow, even if compiled."""
 
     MUST_WRITE: ClassVar[State]
     MUST_READ: ClassVar[State]
@@ -21,8 +21,8 @@ class State:
     __slots__ = ("row", "value")
 
     def __init__(self, value: str):
-        self.value = value  # as the language's table calls it
-        # What follows each event, by its number; None where it is illegal.
+        self.value = value  # its name in the language's table
+        # The next state by event number; None if the event is illegal.
         self.row: list[State | None] = []
 
 
@@ -42,7 +42,7 @@ class Event(Enum):
     __hash__ = object.__hash__
 
 
-# The simulator steps blocks by the million and finds an item faster than the key of a dict.
+# The simulator steps blocks by the million: an index is faster than a dict key.
 EVENTS: Final = (
     Event.STORE, Event.ACCUMULATE, Event.READ, Event.READ_ELEMENT, Event.WRITE_ELEMENT,
     Event.COPY_INTO, Event.COPY_INTO_DONE, Event.COPY_FROM, Event.COPY_FROM_DONE, Event.PUSH,
@@ -71,7 +71,7 @@ State.MUST_WRITE, State.MUST_READ, State.READ_WRITE = MW, MR, RW
 State.READ_BY_TRANSFERS, State.WRITTEN_BY_TRANSFER, State.RELEASED = ROR, NAW, OS
 
 # ACCUMULATE is `+=` on a reserved block; on a waited one it is a READ and a STORE.
-# WRITE_ELEMENT follows a write, too: a block is written by several of them.
+# WRITE_ELEMENT may follow another write: it takes several of them to write a block.
 # COPY_FROM_DONE leads to RW only when it ends the last of the transfers that read the block.
 TRANSITIONS: dict[tuple[State, Event], State] = {
     (MW, Event.STORE): MR,
@@ -98,7 +98,7 @@ TRANSITIONS: dict[tuple[State, Event], State] = {
     (RW, Event.POP): OS,
 }
 
-# What the chip runs correctly all the same: a warning.
+# The chip runs these correctly, so they are warnings.
 TOLERATED: dict[tuple[State, Event], State] = {(MR, Event.POP): OS, (MR, Event.STORE): MR}
 
 for _state in STATES:
@@ -136,7 +136,7 @@ HELPS = {
     (OS, Event.POP): "pop a block once: by pop(), or by the end of its `with`",
 }
 
-# Where the table above has nothing to say.
+# Used if HELPS has no entry.
 HELPS_OF_STATES = {
     MW: "write the block first: store() into it, or ttl.copy() to it and wait",
     MR: "read the block first: in an expression, or by a copy that is waited for",
@@ -147,7 +147,7 @@ HELPS_OF_STATES = {
 
 
 class Life:
-    """Where one block is in its life."""
+    """The current state of one block."""
 
     __slots__ = ("state", "transfers_reading")
 
@@ -170,7 +170,7 @@ class Life:
 
 
 def illegal(state: State, event: Event, block: object) -> RuleBroken:
-    """`event` happened to a block in this state, where the table has nothing for it."""
+    """Describe an event that TRANSITIONS does not allow in this state."""
     if (state, event) in TOLERATED:
         return _unread(event, block)
     help_text = HELPS.get((state, event)) or HELPS_OF_STATES.get(state)
@@ -196,7 +196,7 @@ def _unread(event: Event, block: object) -> RuleBroken:
 
 
 def wrong_release(block: object, is_push: bool, secondary: tuple[Label, ...]) -> RuleBroken:
-    """A waited block is pushed, or a reserved one popped."""
+    """Describe a push of a waited block, or a pop of a reserved one."""
     action, given, right = ("wait", "push", "pop") if is_push else ("reserve", "pop", "push")
     return codes.BLOCK_STATE.broken(
         f"{block} was acquired by {action}() and cannot be released by {given}()",
@@ -205,7 +205,7 @@ def wrong_release(block: object, is_push: bool, secondary: tuple[Label, ...]) ->
     )
 
 
-# A waited block that is gone when a younger one is popped: nothing may be using it then.
+# States in which a waited block may be lost to the pop of a younger one: nothing uses it.
 REPLACEABLE = (MR, RW)
 
 
@@ -227,7 +227,7 @@ def nothing_held(buffer: str, is_push: bool) -> RuleBroken:
 def transfer_reused(
     was_waited_for: bool, is_harmless: bool, secondary: tuple[Label, ...] = ()
 ) -> RuleBroken:
-    """A transfer that was waited for, or belongs to a group, is waited for or added."""
+    """Describe a second wait for a transfer, or one that is already in a group."""
     how = "was waited for already" if was_waited_for else "was added to a group"
     once = "wait once for each ttl.copy()"
     return RuleBroken(

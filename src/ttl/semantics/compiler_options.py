@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 from ttl.diagnostics import RuleBroken, codes
 
-# Names as the public compiler has them; a switch is turned off by --no-NAME.
+# The public compiler's names; --no-NAME turns a switch off.
 SWITCHES = {
     "ttl-maximize-dst": True,
     "ttl-fpu-binary-ops": True,
@@ -28,7 +28,7 @@ DEFAULTS: Options = MappingProxyType(dict(SWITCHES))
 
 @lru_cache(maxsize=256)
 def parse_options(*layers: str | None) -> Options:
-    """The options of all layers, later ones winning over earlier ones."""
+    """Parse the options of all layers; later layers win."""
     options: dict[str, bool | int] = dict(SWITCHES)
     for layer in filter(None, layers):
         import shlex  # few operations have options

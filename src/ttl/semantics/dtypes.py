@@ -1,4 +1,4 @@
-"""Element types: how wide they are, what the chip calls them, and how a value is rounded."""
+"""Element types: their widths, their names on the chip, and how values round to them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ttl.target.data_formats import PAGE_BYTES, TILE_ELEMENTS
 from .block_float import pack, quantise, unpack
 from .block_math import stored
 
-Array: TypeAlias = NDArray[np.generic]
+Array: TypeAlias = NDArray[Any]  # of np.generic, numpy would refuse arithmetic
 
 _SINGLE = np.dtype(np.float32)
 
@@ -23,14 +23,13 @@ _SINGLE = np.dtype(np.float32)
 class DType:
     """An element type of tensors and blocks.
 
-    `storage` is the numpy type of tensors. numpy has none for block floats: theirs is float32, and
-    every value is one that the block float can hold. `carrier` is the type the simulator computes
-    in: float32 for floats; for integers int64, in which sums, products and quotients of all of
-    them are right before they wrap around.
+    `storage` is the numpy type of tensors. Block floats use float32, limited to values that the
+    block float can hold. `carrier` is the type the simulator computes in: float32 for floats, int64
+    for integers, which holds sums, products and quotients exactly before they wrap around.
     """
 
-    spelling: str  # as programs write it: ttnn.bfloat16
-    data_format: str  # the chip's name, as in the artifact
+    spelling: str  # in programs: ttnn.bfloat16
+    data_format: str  # the chip's name, which artifacts use
     mlir: str
     storage: np.dtype[np.generic] = field(compare=False)
     carrier: np.dtype[np.generic] = field(compare=False)
@@ -38,16 +37,16 @@ class DType:
     _hash: int = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash(self.name))  # as that type of the real ttnn has
+        object.__setattr__(self, "_hash", hash(self.name))  # equals the real ttnn type's hash
 
     @property
     def name(self) -> str:
-        """As the real ttnn calls it."""
+        """The real ttnn's name of the type."""
         return self.spelling.upper()
 
     @property
     def value(self) -> int:
-        """The number that the real ttnn gives it."""
+        """The real ttnn's number of the type."""
         return _NUMBERS[self.spelling]
 
     @property
@@ -58,7 +57,7 @@ class DType:
         return f"DataType.{self.name}"
 
     def __format__(self, spec: str) -> str:
-        """In messages, as programs write it."""
+        """Return the spelling in programs, for messages."""
         return format(self.spelling, spec)
 
     @property
@@ -75,18 +74,18 @@ class DType:
 
     @property
     def element_bytes(self) -> int:
-        """In row-major memory, where block floats cannot be."""
+        """Bytes of an element in row-major memory, which block floats do not support."""
         return self.storage.itemsize
 
     @property
     def poison(self) -> float | int:
-        """What memory that nobody has written holds: NaN, or the byte 0xA5 again and again."""
+        """The value of unwritten memory: NaN, or every byte 0xA5."""
         if self.is_float:
             return np.nan
         return int(np.frombuffer(b"\xa5" * self.storage.itemsize, self.storage)[0])
 
     def __eq__(self, other: object) -> bool:
-        """Also to the type of the real ttnn, so that a block's type compares as a tensor's does."""
+        """Return whether two types are equal; a DType also equals its type of the real ttnn."""
         if self is other:
             return True
         if isinstance(other, DType):
@@ -97,14 +96,14 @@ class DType:
         return self._hash
 
     def to_bytes(self, tiles: Array) -> NDArray[np.uint8]:
-        """Tiles in chip order, one a row, as the bytes of their pages."""
+        """Return the page bytes of tiles in chip order, one tile per row."""
         if self.is_block_float:
             return pack(tiles.astype(np.float32, copy=False), self.mantissa_bits)
         stored: Array = np.ascontiguousarray(tiles, self.storage)
         return stored.reshape(len(tiles), -1).view(np.uint8)
 
     def from_bytes(self, pages: NDArray[np.uint8]) -> Array:
-        """The elements of pages, one page a row."""
+        """Return the elements of pages, one page per row."""
         if self.is_block_float:
             return unpack(pages, self.mantissa_bits, TILE_ELEMENTS)
         return np.ascontiguousarray(pages).view(self.storage)
@@ -146,30 +145,30 @@ _NUMBERS = {
     "uint16": 6, "int32": 7,
 }  # fmt: skip
 
-# Integers of fewer bits than a register has, and how many.
+# Integers narrower than a register, and their bits.
 NARROW = {uint16: 16, uint8: 8}
 
 _REAL_NAMES = {name.upper(): dtype for name, dtype in DTYPES.items()}
 
 
 def dtype_of(tensor: object) -> DType:
-    """The element type of an embedded or a real ttnn tensor."""
+    """Return the element type of an embedded or a real ttnn tensor."""
     dtype = find_dtype(tensor)
     assert dtype is not None
     return dtype
 
 
-def find_dtype(value: Any) -> DType | None:
-    """The element type if it is a ttnn tensor, embedded or real; numpy and torch have other names.
+def find_dtype(value: object) -> DType | None:
+    """Return the element type of an embedded or a real ttnn tensor, None for anything else.
 
-    The types of the real ttnn are called BFLOAT16, FLOAT32 and so on.
+    The types of the real ttnn are called BFLOAT16, FLOAT32 and so on, unlike numpy's and torch's.
     """
     dtype = getattr(value, "dtype", None)
     return dtype if isinstance(dtype, DType) else _of_real_ttnn(dtype)
 
 
 def spacing_at_1(dtype: DType) -> float:
-    """From 1.0 to the next number of a float type; numbers of a block float share an exponent."""
+    """Return the distance from 1.0 to the next number; block floats share their exponent."""
     if dtype.is_block_float:
         return 2.0 ** (1 - dtype.mantissa_bits)
     one = np.ones((), dtype.storage)
@@ -177,8 +176,9 @@ def spacing_at_1(dtype: DType) -> float:
 
 
 def dtype_of_array(values: Array) -> DType | None:
-    """The element type of a tensor with an array's elements: float32 for float64, None if several
-    would do.
+    """Return the element type for a tensor of the array's elements; float64 becomes float32.
+
+    None if there is no such type.
     """
     if values.dtype == np.float64:
         return float32
@@ -192,8 +192,8 @@ def dtype_of_array(values: Array) -> DType | None:
     )
 
 
-def as_dtype(value: Any) -> DType | None:
-    """The element type that a program names, also as one of the real ttnn or of torch."""
+def as_dtype(value: object) -> DType | None:
+    """Return the element type that a program names, which may be the real ttnn's or torch's."""
     if isinstance(value, DType):
         return value
     if (type(value).__module__, type(value).__name__) == ("torch", "dtype"):
@@ -201,25 +201,24 @@ def as_dtype(value: Any) -> DType | None:
     return _of_real_ttnn(value)
 
 
-def _of_real_ttnn(dtype: Any) -> DType | None:
+def _of_real_ttnn(dtype: object) -> DType | None:
     name = getattr(dtype, "name", None)
     return _REAL_NAMES.get(name) if isinstance(name, str) else None
 
 
-# How numbers become bfloat16: to the nearest with ties to even or away from zero, or cut off.
+# How numbers become bfloat16: nearest, ties to even; nearest, ties away from zero; cut off.
 Way: TypeAlias = Literal["even", "away", "cut"]
 
 
 def round_to(
     values: Array, dtype: DType, by_packer: bool = False, way: Way = "even"
 ) -> Array:
-    """The values of `dtype` that these become, in its carrier.
+    """Round values to `dtype` and return them in its carrier.
 
-    Floats become the nearest float, ties to even, bfloat16 in one of the `way`s that the chip's
-    units have; block floats share exponents along the last
-    axis, and where the chip's packer makes them ties go away from zero. Integers wrap around. A
-    float becomes an integer by dropping its fraction; if it is too large the largest one, if it is
-    NaN zero.
+    Floats become the nearest float, ties to even; `way` selects how the chip's units round to
+    bfloat16. Block floats share exponents along the last axis; the chip's packer rounds their ties
+    away from zero. Integers wrap around. A float becomes an integer by dropping its fraction; a
+    float too large becomes the largest integer, NaN becomes zero.
     """
     if dtype is float32:
         return values.astype(_SINGLE, copy=False)
@@ -229,7 +228,7 @@ def round_to(
     if values.dtype is not _SINGLE:
         values = _to_odd_singles(values)
     if dtype.is_block_float:
-        return quantise(values, dtype.mantissa_bits, by_packer)  # type: ignore[arg-type]
+        return quantise(values, dtype.mantissa_bits, by_packer)
     if way != "even" and dtype is bfloat16:
         return _to_bfloat16(values, way)
     return values.astype(dtype.storage).astype(_SINGLE)
@@ -245,12 +244,13 @@ def _to_bfloat16(values: Array, way: Way) -> Array:
 
 TF32_DIGITS = 10
 TF32_STEP = 2.0**-TF32_DIGITS  # of numbers from 1 to 2
-A_DIGITS = 9  # of a factor in source A: no phase of a product takes its last digit
+A_DIGITS = 9  # digits of a factor in source A; no phase of a product uses the last one
 
 
 def to_tf32(values: Array, digits: int = TF32_DIGITS) -> Array:
-    """What a source of the matrix unit keeps of an f32: 10 digits of its mantissa, the rest is cut
-    off. Integers, which do not get there, stay as they are."""
+    """Cut the mantissa of an f32 to the `digits` that a source of the matrix unit keeps.
+
+    Integers are returned unchanged."""
     if values.dtype != np.float32:
         return values
     mask = np.uint32(0xFFFFFFFF << (23 - digits) & 0xFFFFFFFF)
@@ -259,7 +259,7 @@ def to_tf32(values: Array, digits: int = TF32_DIGITS) -> Array:
 
 
 def round_into(array: Array, values: Array, dtype: DType, way: Way = "even") -> None:
-    """Put `values` into an array of the storage type of `dtype`, as the packer does."""
+    """Round `values` as the packer does, into an array of the storage type of `dtype`."""
     if dtype.is_block_float:  # neighbours share an exponent
         values = np.broadcast_to(values, array.shape)
     if values.dtype is _SINGLE and dtype.is_float and not dtype.is_block_float and way == "even":
@@ -270,9 +270,9 @@ def round_into(array: Array, values: Array, dtype: DType, way: Way = "even") -> 
 
 
 def _to_odd_singles(values: Array) -> Array:
-    """Doubles and integers as f32, so that rounding further gives what rounding once gives.
+    """Convert doubles and integers to f32 without double rounding.
 
-    What f32 cannot hold becomes the neighbour with an odd mantissa, which is never a tie.
+    A value that f32 cannot hold becomes its neighbour with an odd mantissa, which is never a tie.
     """
     wide = values.astype(np.float64, copy=False)
     single = wide.astype(np.float32)
@@ -290,7 +290,7 @@ def _to_integers(values: Array, dtype: DType) -> Array:
 
 
 def common_float(one: DType, other: DType) -> DType:
-    """The smallest float type that holds the values of both."""
+    """Return the smallest float type that holds the values of both."""
     if can_hold(one, other):
         return one
     if can_hold(other, one):
@@ -299,7 +299,7 @@ def common_float(one: DType, other: DType) -> DType:
 
 
 def can_hold(dtype: DType, other: DType) -> bool:
-    """Does rounding to `dtype` leave every value of `other` as it is?"""
+    """Return whether rounding to `dtype` keeps every value of `other`."""
     if dtype is other:
         return True
     if dtype is float32:

@@ -1,12 +1,12 @@
-"""From a Python function to its definition, in the text that it was loaded from.
+"""Finds a Python function's definition in the text that it was loaded from.
 
-rule KEPT    the texts of the files that an operation is made of are kept when it is decorated: a
-             file may be edited while its functions run, and a notebook cell may be run again
+rule KEPT    decorating an operation keeps the texts of its files: a file may be edited while its
+             functions run, and a notebook cell may be run again
 rule LOADED  a definition is taken from a text only if that text compiles to the function's own code
-rule CELL    a notebook compiles the statements of a cell one by one; to Python a name that the same
-             text imports is then not known to be a module, and the code of a call is another one
-rule MADE    a function that pyttlang made of the user's has the definition that it was made from
-rule ASSERTS pytest rewrites `assert`: of a function that has one, all other lines must be the same
+rule CELL    a notebook compiles the statements of a cell one by one; Python then does not know that
+             a name imported in the same text is a module, and compiles its calls differently
+rule MADE    a function that pyttlang made from the user's keeps the definition it was made from
+rule ASSERTS pytest rewrites `assert`: all lines of such a function but the asserts must match
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef
 FunctionTree = Definition | ast.Lambda
 
 FUTURE_FLAGS = 0x1FF0000  # of co_flags: `from __future__ import ...` of the user's module
-MOST_TEXTS = 16  # of one file: each has been edited since
+MOST_TEXTS = 16  # of one file, after so many edits
 MOST_FILES = 1024
-# The texts of each file, the newest last; the files in the order in which they were first seen.
+# The texts of each file, newest last; files in the order in which they were first seen.
 _TEXTS: dict[str, tuple[str, ...]] = {}
 MOST_MADE = 4096
-# The functions that were made of others: no text compiles to them.
+# The functions that were made from others (rule MADE): no text compiles to them.
 _MADE: dict[tuple[CodeType, str], FunctionTree] = {}
 
 
 def function_tree(code: CodeType) -> FunctionTree | None:
-    """The definition of a function; None if the source it was loaded from is not available.
+    """Return the definition of a function, or None if its source is not available.
 
-    It is parsed at its place in the file: lines and columns are what the user sees.
+    Lines and columns are those in the user's file.
     """
     made = _MADE.get((code, code.co_filename))
     if made is not None:
@@ -55,14 +55,14 @@ def function_tree(code: CodeType) -> FunctionTree | None:
 
 
 def help_without_source(code: CodeType) -> str:
-    """What to do where the definition of a function is not found."""
+    """Return the help for a function whose definition is not found."""
     if os.path.isfile(code.co_filename):
         return f"{os.path.basename(code.co_filename)} was changed after it was loaded: run again"
     return "put the operation in a file or a notebook cell"
 
 
 def keep_definitions(code: CodeType, tree: Definition) -> None:  # rule MADE
-    """Of a function that was compiled from its changed definition, and of those nested in it."""
+    """Keep the changed definition that a function was compiled from, and its nested ones."""
     if (code, code.co_filename) in _MADE:
         return
     while len(_MADE) > MOST_MADE:
@@ -73,7 +73,7 @@ def keep_definitions(code: CodeType, tree: Definition) -> None:  # rule MADE
 
 
 def keep_source(function: FunctionType) -> None:  # rule KEPT
-    """The texts of a function, and of the functions and modules of the user's that it names."""
+    """Keep the texts of a function and of the user's functions and modules that it names."""
     name_typed(function, _is_text_of)
     files = {function.__code__.co_filename: function.__globals__}
     for name in sorted(global_names(function.__code__)):
@@ -95,7 +95,7 @@ def _is_text_of(text: str, code: CodeType) -> bool:  # rule LOADED
 
 
 def _names_language(names: dict[str, object]) -> bool:
-    """Does a module import ttl, or something of it?"""
+    """Return whether a module imports ttl or a name from it."""
     owners = (getattr(each, "__module__", None) or getattr(each, "__name__", None)
               for each in names.values())  # fmt: skip
     return any(isinstance(owner, str) and is_ours(owner) for owner in owners)
@@ -103,7 +103,7 @@ def _names_language(names: dict[str, object]) -> bool:
 
 @lru_cache(maxsize=1024)
 def global_names(code: CodeType) -> frozenset[str]:
-    """The names that a function, or one nested in it, looks up around it, and of attributes."""
+    """Return the global and attribute names in a function and the functions nested in it."""
     inside = [each for each in code.co_consts if isinstance(each, CodeType)]
     return frozenset(code.co_names).union(*map(global_names, inside))
 
@@ -120,7 +120,7 @@ def _keep_text(file: str) -> None:
 
 
 def _lines_on_disk(file: str) -> list[str]:
-    """Where linecache has another text: of an editor, or of this name in another folder."""
+    """Return the lines on disk if linecache has others, from an editor or another folder."""
     entry = linecache.cache.get(file, ())
     if len(entry) < 4 or (entry[1] is not None and entry[3] == file):
         return []
@@ -133,12 +133,12 @@ def _lines_on_disk(file: str) -> list[str]:
 
 @lru_cache(maxsize=4096)
 def _found(code: CodeType, file: str) -> FunctionTree:
-    """LookupError, which is not kept, if no text fits.
+    """Return the definition, or raise LookupError, which lru_cache does not keep.
 
-    Codes are equal also where they stand in different files, and decorators are not in them.
+    `file` is a key because equal codes may be in different files. Codes exclude decorators.
     """
     functions: list[dict[CodeType, FunctionTree]] = []
-    flags = code.co_flags & FUTURE_FLAGS  # of a cell of a notebook also those of earlier cells
+    flags = code.co_flags & FUTURE_FLAGS  # notebook cells inherit those of earlier cells
     for text in _texts(file):
         part = _part_around(text, code.co_firstlineno)
         if code in (near := _functions(part, flags)):
@@ -156,22 +156,22 @@ def _found(code: CodeType, file: str) -> FunctionTree:
 
 
 def texts_of(file: str) -> tuple[str, ...]:
-    """Those of which functions of this file may be."""
+    """Return the texts that functions of this file may come from."""
     _keep_text(file)
     return _TEXTS.get(file, ())
 
 
 def _texts(file: str) -> Iterator[str]:
-    """The texts that are kept, the newest first; then those of now."""
+    """Yield the kept texts, newest first, then the current ones."""
     yield from _TEXTS.get(file, ())[::-1]
     _keep_text(file)
     yield from _TEXTS.get(file, ())[::-1]
 
 
 def _part_around(text: str, line: int) -> str:
-    """The statement at the left margin that a line is in, and the imports, at their lines.
+    """Return the top-level statement around a line, and the imports, at their lines.
 
-    A file is long, and a kernel a small part of it. A part that was cut wrongly fits no code.
+    Parsing only these is faster than parsing the file. A wrong cut is harmless: it fits no code.
     """
     part, first = [], 1
     for statement in _statements(text):
@@ -184,7 +184,7 @@ def _part_around(text: str, line: int) -> str:
 
 @lru_cache(maxsize=64)
 def _statements(text: str) -> tuple[str, ...]:
-    """As it seems by the margin, each with its decorators and the lines that follow it."""
+    """Split a text at lines without indentation; decorators belong to the statement after them."""
     found, is_decorator = [""], False
     for line in text.splitlines(keepends=True):
         begins = line[0].isidentifier() or line[0] == "@"
@@ -198,13 +198,13 @@ def _statements(text: str) -> tuple[str, ...]:
 
 @lru_cache(maxsize=64)
 def _functions(text: str, flags: int, one_by_one: bool = False) -> dict[CodeType, FunctionTree]:
-    """The functions of a text, by what they are compiled to."""
+    """Return the functions of a text by their compiled code."""
     try:
         module = ast.parse(text)
         units = [ast.Module([each], []) for each in module.body] if one_by_one else [module]
         compiled = [_compiled(unit, text, flags) for unit in units]
         codes = [code for each in compiled for code in nested_codes(each)]
-    except (SyntaxError, ValueError):  # edited, and not to its end
+    except (SyntaxError, ValueError):  # the user is still editing the file
         return {}
     return _by_code(codes, [node for node in walk(module) if isinstance(node, FunctionTree)])
 
@@ -213,7 +213,7 @@ def _compiled(unit: ast.Module, text: str, flags: int) -> CodeType:
     code: CodeType
     try:
         code = compile(unit, "", "exec", flags, dont_inherit=True)
-    except RecursionError:  # a text may be deeper than a tree
+    except RecursionError:  # compiling a text allows deeper nesting than compiling a tree
         code = compile(text, "", "exec", flags, dont_inherit=True)
     return code
 
@@ -225,7 +225,7 @@ def _by_code(
     lambdas = [node for node in trees if isinstance(node, ast.Lambda)]
     found: dict[CodeType, FunctionTree] = {}
     for code in codes:
-        if code.co_name == "<lambda>":  # several may stand in a line
+        if code.co_name == "<lambda>":  # a line may have several
             around = [node for node in lambdas if _is_body_of(node, code)]
             if around:
                 found[code] = around[-1]  # the innermost
@@ -235,7 +235,7 @@ def _by_code(
 
 
 def returned_span(code: CodeType) -> Span:
-    """Where a function first returns something that is not None; its start if nobody knows."""
+    """Return the span of the first `return` of a value but None, or the function's start."""
     tree = function_tree(code)
     rest: list[ast.AST] = [] if tree is None else [*_body(tree)]
     while rest:
@@ -248,12 +248,12 @@ def returned_span(code: CodeType) -> Span:
 
 
 class WrittenCall(NamedTuple):
-    name: str  # of the function, or of the method
+    name: str  # of the function or method
     keywords: tuple[str, ...]
 
 
 def written_call(code: CodeType, instruction: int) -> WrittenCall | None:
-    """The call that an instruction makes: no other ends where it ends."""
+    """Return the call that an instruction makes, found by where the call ends in the source."""
     _, end_line, _, end_column = list(code.co_positions())[instruction // 2]
     tree = function_tree(code)
     for node in walk(tree) if tree is not None else ():
@@ -309,7 +309,7 @@ def _is_rewritten(code: CodeType, compiled: CodeType, tree: FunctionTree) -> boo
 
 
 def _steps(code: CodeType, but_lines: set[int]) -> list[object]:
-    """The places that a function comes to outside of these lines, and those of functions in it."""
+    """Return the source positions outside of these lines, in the function and its nested ones."""
     codes = [code, *nested_codes(code)]
     places = [[p for p in each.co_positions() if p[0] not in but_lines] for each in codes]
     return [list(dict.fromkeys(each)) for each in places]

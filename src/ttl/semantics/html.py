@@ -6,12 +6,12 @@ from collections.abc import Mapping
 
 from .dtypes import Array
 
-MOST_ROWS = 8  # and columns
+MOST_ROWS = 8  # and as many columns
 
 
 def html_table(title: str, facts: Mapping[str, object], values: Array | None = None) -> str:
-    """A title, facts by name and, of an array, its first rows and columns."""
-    from html import escape  # its table of entities, only where something is shown
+    """Return HTML with a title, named facts, and an array's first rows and columns."""
+    from html import escape  # loads a large table of entities
 
     cells = ((escape(name), escape(str(fact))) for name, fact in facts.items())
     rows = "".join(f"<tr><th>{name}</th><td>{fact}</td></tr>" for name, fact in cells)

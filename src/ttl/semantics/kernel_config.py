@@ -1,4 +1,4 @@
-"""How a compute kernel is configured: one rule for simulator and compiler."""
+"""The configuration of a compute kernel, with the same rules for simulator and compiler."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from ttl.target.data_formats import MATH_FIDELITIES as MATH_FIDELITIES
 from .compiler_options import DEFAULTS, Options
 from .dtypes import TF32_DIGITS, DType, bfloat16, float16, float32, int32, uint8, uint16, uint32
 
-# An integer is 32 bits wide in a register, whatever its type. A float16 has digits that the 16-bit
-# registers of the chip's own functions, which are bfloat16, would lose.
+# Every integer is 32 bits wide in a register. The chip's functions use bfloat16 in 16-bit
+# registers, which would lose digits of a float16.
 INTEGERS = (int32, uint32, uint16, uint8)
 WIDE = (float32, float16, *INTEGERS)
-# How f32 blocks come to the compute kernel: with all their digits, or with those of a TF32.
+# How f32 blocks reach the compute kernel: with all their digits, or rounded to TF32.
 F32_WAYS = ("exact", "tf32")
-# How a block is divided by a broadcast: tile by tile, or multiplied by the broadcast reciprocal.
+# How to divide a block by a broadcast: tile by tile, or by multiplying with the reciprocal.
 DIVISIONS = ("exact", "reciprocal")
 
 
 class Sum(Enum):
-    """An operation that adds up many values. The value is the option that keeps it at 32 bits."""
+    """An operation that adds up many values; its value is the option that keeps it at 32 bits."""
 
     MATMUL = "ttl-matmul-full-fp32"
     REDUCTION = "ttl-reduce-full-fp32"
@@ -46,7 +46,7 @@ def needs_fp32_dest(
 
 @dataclass(frozen=True, slots=True)
 class Product:
-    """What the matrix unit multiplies: a matmul, elements one by one, or a sum with its scaler."""
+    """A multiplication in the matrix unit: a matmul, an elementwise product, or a scaled sum."""
 
     is_matmul: bool
     operands: tuple[DType, ...]
@@ -59,8 +59,11 @@ FIRST_DIGITS_OF_B = 7
 
 
 def math_fidelity(products: Iterable[Product], results: Iterable[DType]) -> str:
-    """The fewest phases with which nothing is lost. Or, of matmuls of bfloat16 whose `results` are
-    no wider, at most 2 ** -11 of a product, which is less than rounding the result takes."""
+    """Return the fidelity with the fewest phases that loses no digits.
+
+    Matmuls of bfloat16 with equally narrow `results` may lose 2 ** -11 of a product, which is less
+    than rounding the result loses.
+    """
     products = tuple(products)
     digits = max((_digits(dtype) for one in products for dtype in one.operands), default=None)
     if digits is None:
@@ -75,9 +78,9 @@ def math_fidelity(products: Iterable[Product], results: Iterable[DType]) -> str:
 
 
 def dest_dtype(fp32_dest_acc_en: bool, dtypes: Iterable[DType] = ()) -> DType:
-    """The format of every intermediate float value; integers keep their own type.
+    """Return the format of every intermediate float value; integers keep their own type.
 
-    16 bits are bfloat16, or float16 in a kernel of which all 16-bit float buffers are float16.
+    16-bit registers are bfloat16, or float16 if all 16-bit float buffers of the kernel are.
     """
     if fp32_dest_acc_en:
         return float32
@@ -91,7 +94,7 @@ def _fits_bfloat16(dtype: DType) -> bool:
 
 
 def _digits(dtype: DType) -> int:
-    """What a source of the matrix unit holds of a number, the leading 1 included."""
+    """Return the digits that a source of the matrix unit holds, including the leading 1."""
     if dtype.is_block_float:
         return dtype.mantissa_bits
     return 8 if dtype is bfloat16 else TF32_DIGITS + 1

@@ -1,4 +1,4 @@
-"""The two kinds of kernels, and what each may do."""
+"""The two kinds of kernels, and the error for a call in the wrong kind."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class KernelKind(Enum):
 
 
 def wrong_kind(call: str, kind: KernelKind) -> RuleBroken:
-    """`call` was made in a kernel of this kind and belongs to the other."""
+    """Describe a call in a kernel of this kind that belongs in the other kind."""
     return codes.WRONG_KERNEL_KIND.broken(
         f"{call} is not allowed in a {kind.value} kernel",
         f"move it to a @ttl.{kind.other.value}() kernel",

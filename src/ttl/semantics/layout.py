@@ -1,4 +1,4 @@
-"""How the elements of tensors and blocks are arranged."""
+"""Layouts: how tensors and blocks arrange their elements."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def plain_repr(member: Enum) -> str:
-    """As the real ttnn shows the members of its enums: without their values."""
+    """Show an enum member as the real ttnn does, without its value."""
     return f"{type(member).__name__}.{member.name}"
 
 
@@ -19,22 +19,22 @@ class Layout(Enum):
 
     @property
     def unit(self) -> str:
-        """What the sizes of blocks and slices count."""
+        """The unit that sizes of blocks and slices count."""
         return "tiles" if self is Layout.TILE else "elements"
 
     def __eq__(self, other: object) -> bool:
-        """Also to that of the real ttnn, so that a block's layout compares as a tensor's does."""
+        """Return whether two layouts are equal; the real ttnn's layouts count too."""
         return self is as_layout(other)
 
-    __hash__ = Enum.__hash__  # as that has
+    __hash__ = Enum.__hash__  # equals the real ttnn's
 
 
 TILE_LAYOUT = Layout.TILE
 ROW_MAJOR_LAYOUT = Layout.ROW_MAJOR
 
 
-def as_layout(value: Any) -> Layout | None:
-    """The layout that a program names, of the embedded or the real ttnn: both have these names."""
+def as_layout(value: object) -> Layout | None:
+    """Return the layout that a program names, from the embedded or the real ttnn."""
     if isinstance(value, Layout):
         return value
     name = getattr(value, "name", None)
@@ -42,5 +42,5 @@ def as_layout(value: Any) -> Layout | None:
 
 
 def layout_of(tensor: Any) -> Layout:
-    """The layout of an embedded or a real ttnn tensor."""
+    """Return the layout of an embedded or a real ttnn tensor."""
     return as_layout(tensor.layout) or TILE_LAYOUT

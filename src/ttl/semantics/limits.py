@@ -1,20 +1,21 @@
-"""Do the dataflow buffers of a program fit on a node?"""
+"""Checks that a program's dataflow buffers, L1 tensors and semaphores fit on a node."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from ttl.diagnostics import RuleBroken, Span, UsageError, codes
 from ttl.diagnostics.frames import calling_span
 from ttl.target import Target
 
 from .dtypes import DType
+from .tensor_like import TensorLike
 from .types import Shape
 
 
 class Declared(Protocol):
-    """What is known of a dataflow buffer or a semaphore when it is declared."""
+    """A dataflow buffer or a semaphore at its declaration."""
 
     @property
     def name(self) -> str: ...
@@ -34,7 +35,7 @@ class DeclaredBuffer(Declared, Protocol):
 
 
 class L1Tensor(NamedTuple):
-    """A tensor in L1, and what the core that holds most of it holds."""
+    """A tensor in L1; `size_bytes` is the part on the core that holds most of it."""
 
     name: str
     shape: Shape
@@ -42,8 +43,8 @@ class L1Tensor(NamedTuple):
     size_bytes: int
 
 
-def l1_tensors(tensors: Mapping[str, Any]) -> list[L1Tensor]:
-    """Those in L1; a tensor that is given twice is one."""
+def l1_tensors(tensors: Mapping[str, TensorLike]) -> list[L1Tensor]:
+    """Return the tensors in L1, each once."""
     found: dict[int, L1Tensor] = {}
     for name, tensor in tensors.items():
         size_bytes = getattr(tensor, "l1_bytes", 0)
@@ -60,7 +61,7 @@ def check_limits(
 ) -> None:
     """Raise UsageError with a table of the buffers and L1 tensors if they do not fit.
 
-    `l1_budget` in bytes replaces what the chip gives to dataflow buffers.
+    `l1_budget`, in bytes, replaces the chip's budget for dataflow buffers.
     """
     budget = l1_budget or target.dataflow_buffer_budget_bytes
     if len(buffers) > target.dataflow_buffers:
@@ -127,9 +128,9 @@ def _too_large(
 def _table(
     buffers: Sequence[DeclaredBuffer], tensors: Sequence[L1Tensor] = ()
 ) -> tuple[str, ...]:
-    """One note a row: name, block shape in tiles, block count, element type, bytes.
+    """Return one note per row: name, block shape in tiles, block count, element type, bytes.
 
-    Of a tensor the shape in elements, and the bytes of the core that holds most.
+    Tensors show their shape in elements and the bytes on the core that holds most of them.
     """
     rows = [("buffer", "shape", "block_count", "dtype", "bytes")]
     for buffer in buffers:

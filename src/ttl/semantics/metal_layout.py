@@ -29,23 +29,23 @@ class MetalLayout:
 
     @property
     def matrix_shape(self) -> Shape:
-        """With a row around the elements of one dimension."""
+        """The logical shape, with one row if it has one dimension."""
         return self.logical_shape if len(self.logical_shape) > 1 else (1, *self.logical_shape)
 
     @property
     def collapsed_intervals(self) -> tuple[Interval, ...]:
-        """All dimensions but the last are one, the last is the other."""
+        """Two intervals: all dimensions but the last, and the last."""
         rank = len(self.logical_shape)
         return ((0, rank - 1), (rank - 1, rank))
 
     @property
     def dim_alignments(self) -> Shape:
-        """A tile in the last dimension of each interval, else no more than there is."""
+        """A tile's side in the last dimension of each interval, 1 in the others."""
         return self._alignments[-len(self.logical_shape) :]
 
     @property
     def _alignments(self) -> Shape:
-        """Of the matrix shape."""
+        """Alignments of the dimensions of `matrix_shape`."""
         return (1,) * (len(self.matrix_shape) - 2) + (TILE_SIZE, TILE_SIZE)
 
     @property
@@ -61,16 +61,16 @@ class MetalLayout:
 
     @property
     def physical_shape(self) -> Shape:
-        """In tiles."""
+        """The collapsed shape in tiles."""
         return tuple(size // TILE_SIZE for size in self.collapsed_shape)
 
     def shard_shape(self, grid: Shape) -> Shape:
-        """The tiles of a core."""
+        """Return the tiles of each core."""
         pairs = zip(self.physical_shape, grid, strict=True)
         return tuple(size // cores for size, cores in pairs)
 
     def device_shape(self, grid: Shape) -> Shape:
-        """The grid, then what is on each core."""
+        """Return the grid's sizes, then each core's shard."""
         self.check(grid)
         return (*grid, *self.shard_shape(grid))
 
@@ -81,19 +81,19 @@ class MetalLayout:
         return tuple(_aligned(size, to) for size, to in pairs)
 
     def collapse(self, array: Array) -> Array:
-        """The elements of a tensor in the collapsed shape, padded with zeros."""
+        """Return the elements of a tensor in the collapsed shape, padded with zeros."""
         padded = np.zeros(self.padded_shape, array.dtype)
         padded[tuple(slice(size) for size in self.matrix_shape)] = array
         return padded.reshape(self.collapsed_shape)
 
     def restore(self, array: Array) -> Array:
-        """And back, without the padding."""
+        """Reverse collapse(), removing the padding."""
         whole = array.reshape(self.padded_shape)
         values = whole[tuple(slice(size) for size in self.matrix_shape)]
         return values.reshape(self.logical_shape)
 
     def check(self, grid: Shape) -> None:
-        """RuleBroken if the tensor cannot be divided among the cores."""
+        """Raise RuleBroken if the cores cannot share the tensor evenly."""
         if not self.logical_shape or len(grid) != 2:
             raise wrong_argument(
                 f"a tensor of shape {self.logical_shape} on a grid of {grid}",

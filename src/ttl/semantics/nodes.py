@@ -1,8 +1,8 @@
-"""Coordinates and ranges of nodes, in as many dimensions as the program writes them.
+"""Coordinates and ranges of nodes, in any number of dimensions.
 
-rule FLAT   fewer entries than the grid: the last entry counts the nodes of all dimensions that are
-            left, the last of them fastest
-rule ONES   more entries than the grid: the grid is continued with sizes of 1
+rule FLAT   fewer entries than the grid: the last entry counts the nodes of all remaining
+            dimensions, the last of them fastest
+rule ONES   more entries than the grid: the grid's missing sizes are 1
 rule RANGE  a range has an int or a slice for each dimension: step 1, not empty, ends may be open
 """
 
@@ -21,8 +21,8 @@ from .types import Shape
 NodePlace = tuple[int | slice, ...]  # a coordinate, or a range if there is a slice in it
 
 
-def read_place(value: Any, what: str, *, may_be_range: bool) -> NodePlace:
-    """`value` as the program wrote it, an int as one entry; RuleBroken if it is no place."""
+def read_place(value: object, what: str, *, may_be_range: bool) -> NodePlace:
+    """Return a place as a tuple, an int as one entry; raise RuleBroken if it is no place."""
     place = as_place(value)
     items = place if isinstance(place, tuple) else (place,)
     try:
@@ -45,7 +45,7 @@ def _read_item(item: Any, may_be_range: bool) -> int | slice:
 
 
 def check_closed(place: NodePlace, what: str) -> None:
-    """RuleBroken if a slice is open, empty or reversed: a pipe says itself where it ends."""
+    """Raise RuleBroken if a slice is open, empty or reversed: pipes need explicit ends."""
     for item in (item for item in place if isinstance(item, slice)):
         is_open = None in (item.start, item.stop)
         if is_open or item.start >= item.stop:
@@ -61,7 +61,7 @@ def is_range(place: NodePlace) -> bool:
 
 
 def close_range(place: NodePlace, grid: Shape) -> NodePlace:
-    """The place with its open ends filled in."""
+    """Return the place with its open ends filled in."""
     sizes = _sizes(grid, len(place))
     return tuple(
         [
@@ -74,7 +74,7 @@ def close_range(place: NodePlace, grid: Shape) -> NodePlace:
 
 
 def nodes_at(place: NodePlace, grid: Shape) -> tuple[Shape, ...]:
-    """The nodes in full coordinates, the last entry fastest; RuleBroken outside of the grid."""
+    """Return the nodes' full coordinates, last entry fastest; raise RuleBroken outside the grid."""
     sizes = _sizes(grid, len(place))
     ranges = []
     for item, size in zip(close_range(place, grid), sizes, strict=True):
@@ -92,7 +92,7 @@ def _sizes(grid: Shape, dims: int) -> Shape:
 
 def _node(entries: tuple[int, ...], grid: Shape) -> Shape:
     if len(entries) >= len(grid):
-        return entries[: len(grid)]  # rule ONES: what is left out is 0
+        return entries[: len(grid)]  # rule ONES: the other entries are 0
     *head, number = entries
     tail: list[int] = []
     for size in reversed(grid[len(head) :]):  # rule FLAT
@@ -112,7 +112,7 @@ def _outside_grid(place: NodePlace, sizes: Shape, grid: Shape) -> RuleBroken:
 
 
 def describe_place(place: NodePlace) -> str:
-    """As one would write it in an index: (0, 1:4)."""
+    """Write a place as in an index: (0, 1:4)."""
     items = [_describe_item(item) for item in place]
     return f"({', '.join(items)}{',' if len(items) == 1 else ''})"
 
@@ -124,7 +124,7 @@ def _describe_item(item: int | slice) -> str:
 
 
 def without_role(pipe: str, role: str) -> RuleBroken:
-    """A copy with a pipe at one end, on a node that is not at that end of the pipe."""
+    """Describe a copy from or to a pipe on a node that is not at that end of the pipe."""
     verb, end, ask = {
         "src": ("send through", "start", "is_src"),
         "dst": ("receive from", "end", "is_dst"),

@@ -1,7 +1,7 @@
-"""Numbers of numpy in kernels are the Python numbers of the same value.
+"""Kernels treat numpy numbers as Python numbers of the same value.
 
-A chip knows integers of 32 bits and floats, not those of numpy: np.int8(100) + 100 is 200 in a
-kernel, wherever it runs, and not -56.
+A chip has 32-bit integers and floats but not numpy's types: np.int8(100) + 100 is 200 in a kernel
+on any engine, not -56.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ NUMBERS = (np.generic, np.ndarray)
 
 
 def python_number(value: Any) -> Any:
-    """A number of numpy, or an array without dimensions, as Python's; also in a tuple."""
+    """Convert a numpy number, or an array without dimensions, to Python's; also inside tuples."""
     if isinstance(value, NUMBERS):
         return value if value.ndim else value.item()
     if type(value) is tuple and any(isinstance(each, (*NUMBERS, tuple)) for each in value):
@@ -24,12 +24,12 @@ def python_number(value: Any) -> Any:
 
 
 def own_sum(function: Callable[..., object]) -> Callable[..., Any]:
-    """What is called in the place of a function that may be Python's sum()."""
+    """Return sum_of_numbers for Python's sum(), and any other function unchanged."""
     return sum_of_numbers if function is sum else function
 
 
 def sum_of_numbers(values: Iterable[Any], /, start: object = 0) -> Any:
-    """Python's sum(), of numbers of numpy as of Python's."""
+    """Add values as Python's sum() does, treating numpy numbers as Python's."""
     for value in values:
         start = start + python_number(value)
     return start

@@ -1,4 +1,4 @@
-"""What is known of the padding of ragged tensors, and what takes it out."""
+"""Tracks the padding of ragged tensors through operations, and finds the masks that remove it."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from ttl.diagnostics import RuleBroken, codes
 
 from .ops import BlockOp
 
-ZERO, ANY = "zero", "any"  # what the padding of a value is known to be
-# What these put in its place; None: what the program chose.
+ZERO, ANY = "zero", "any"  # known values of padding
+# Operations that replace padding, by what they put there; None: a value that the program chose.
 MASKS = {"mask": ZERO, "mask_posinf": None, "where": None}
-SELECTORS = {"mask": 1, "mask_posinf": 1, "where": 0}  # which of their operands decides
+SELECTORS = {"mask": 1, "mask_posinf": 1, "where": 0}  # position of the operand that decides
 
 
-# With what a reduction does not notice in the place of the padding; 0 if it is not listed.
+# Masks whose value does not change the reduction; ttl.math.mask() for others.
 MASKED = {"reduce_max": "-ttl.math.mask_posinf(-x, m)", "reduce_min": "ttl.math.mask_posinf(x, m)"}
 
 
@@ -26,20 +26,20 @@ def padding_reduced(op: BlockOp) -> RuleBroken:
     )
 
 
-# What the rows and the columns of padding are; None: there are none.
+# Contents of the padding rows and columns; None: no padding there.
 Held = tuple[str | None, str | None]
 NONE: Held = (None, None)
 
 
 def either(*found: Held) -> Held:
-    """What blocks hold that come from any of these."""
+    """Return the padding of a block that may come from any of these."""
     kinds = [{each[dim] for each in found} for dim in (-2, -1)]
     rows, columns = (next((kind for kind in (ANY, ZERO) if kind in of), None) for of in kinds)
     return rows, columns
 
 
 def is_reduced(op: BlockOp, paddings: Sequence[Held], dims: Sequence[int], rank: int) -> bool:
-    """Does the operation take these into account? A sum does not mind zeros."""
+    """Return whether the padding changes the result; zeros do not change a sum."""
     if not op.name.startswith("reduce_"):
         return False
     held = either(*paddings)
@@ -48,7 +48,7 @@ def is_reduced(op: BlockOp, paddings: Sequence[Held], dims: Sequence[int], rank:
 
 
 def after(op: BlockOp, paddings: Sequence[Held], dims: Sequence[int], rank: int) -> Held:
-    """What the operation leaves: it may have changed the padding, unless it takes it out."""
+    """Return the padding of the result: any value, unless the operation removes the padding."""
     if not paddings:
         return NONE
     first = paddings[0]
@@ -68,13 +68,13 @@ def after(op: BlockOp, paddings: Sequence[Held], dims: Sequence[int], rank: int)
 
 
 def _inner(dims: Sequence[int], rank: int) -> set[int]:
-    """Those of rows and columns, -2 and -1."""
+    """Return the dimensions that are rows or columns, as -2 and -1."""
     return {dim if dim < 0 else dim - rank for dim in dims} & {-2, -1}
 
 
 # How much of a block is data ----------------------------------------------------------------------
 
-# The rows and the columns that hold data, the rest is padding: all that they may be; None: unknown.
+# The possible numbers of rows and of columns with data; the rest is padding. None: unknown.
 Size = frozenset[int] | None
 Sizes = tuple[Size, Size]
 UNKNOWN: Sizes = (None, None)
@@ -86,9 +86,9 @@ NAMES = ("row", "column")
 def data_sizes(
     tensor: Sequence[int], starts: Sequence[int], units: Sequence[int], tile: int
 ) -> Sizes:
-    """Of a part of a tensor of this shape, that starts there and is so many tiles large.
+    """Return the data sizes of a part of a tensor, given its starts and sizes in shape units.
 
-    The last row of many is not ONE, which calls for a broadcast, but unknown.
+    A last row of several counts as unknown, not as ONE, which would ask for a broadcast.
     """
     shape, starts, units = ([1, 1, *each][-2:] for each in (tensor, starts, units))
     parts = zip(shape, starts, units, strict=True)
@@ -104,8 +104,9 @@ def _data_size(whole: int, left: int, part: int) -> Size:
 
 
 def broadcast_left_out(op: BlockOp, sizes: Sequence[Sizes]) -> RuleBroken | None:
-    """Where two operands are sure to have different numbers of rows, or of columns. What selects
-    may leave out all but data, so only one row or column for several is too few.
+    """Return the error if two operands surely have different numbers of rows or columns.
+
+    A selector may cover data only, so it is wrong only with one row or column for several.
     """
     if not op.elementwise:
         return None
@@ -120,7 +121,7 @@ def broadcast_left_out(op: BlockOp, sizes: Sequence[Sizes]) -> RuleBroken | None
 
 
 def accumulated_left_out(before: Sizes, added: Sizes) -> RuleBroken | None:
-    """`+=` with one row or column on one side: other differences are those of the last tiles."""
+    """Return the error of `+=` if one side has one row or column and the other has more."""
     return _edge_for_more(SUM, added, [before]) or _edge_for_more(SUM, before, [added])
 
 
@@ -146,7 +147,7 @@ def _left_out(spelling: str, dim: int, less: frozenset[int], more: frozenset[int
 
 
 def sizes_after(op: BlockOp, sizes: Sequence[Sizes], dims: Sequence[int], rank: int) -> Sizes:
-    """What of the result of an operation is data."""
+    """Return the data sizes of an operation's result."""
     if op.name == "matmul":
         return sizes[0][0], sizes[1][1]
     if op.name == "transpose":
@@ -166,7 +167,7 @@ def sizes_after(op: BlockOp, sizes: Sequence[Sizes], dims: Sequence[int], rank: 
 
 
 def joined(one: Sizes, other: Sizes) -> Sizes:
-    """What blocks that come from either may have."""
+    """Return the data sizes of a block that may come from either."""
     rows, columns = (
         None if a is None or b is None else a | b for a, b in zip(one, other, strict=True)
     )

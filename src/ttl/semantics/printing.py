@@ -1,8 +1,8 @@
-"""What print() in a kernel shows, and the rules for its arguments: the same words everywhere."""
+"""The output of print() in a kernel and the rules for its arguments, equal on all engines."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from ttl.diagnostics import RuleBroken, codes, wrong_argument
 from .block_protocol import Event, State, illegal
 
 PRECISION = 6  # digits after the point
-THRESHOLD = 64  # of more elements only those at the edges are shown
+THRESHOLD = 64  # larger arrays show only their edges
 EDGE_ITEMS = 2
 THREADS = ("unpack", "math", "pack")  # of a compute kernel
 
@@ -24,7 +24,7 @@ def check_print(
     end: object = None,
     thread: object = None,
 ) -> None:
-    """The arguments that print() takes beside strings and scalars."""
+    """Raise RuleBroken if an argument of print() other than strings and scalars is wrong."""
     if object_count > 1:
         raise wrong_argument(
             "print() takes at most one tensor, block or dataflow buffer", "print them one by one"
@@ -45,16 +45,16 @@ def check_print(
 
 
 def printable(text: str) -> str:
-    """Half of a character (a surrogate) has no form in UTF-8: it is shown as Python writes it."""
+    """Escape surrogates (halves of characters), which UTF-8 cannot encode."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 
 READABLE = (State.MUST_READ, State.READ_WRITE, State.READ_BY_TRANSFERS)
-UNSET = "unset"  # in the place of the elements
+UNSET = "unset"  # printed instead of elements
 
 
 def printed_unset(block: object, state: State) -> RuleBroken | None:
-    """A warning if there is nothing in the block yet; RuleBroken if it was released."""
+    """Return a warning if the block is unset; raise RuleBroken if it was released."""
     if state in READABLE:
         return None
     if state is State.RELEASED:
@@ -66,15 +66,15 @@ def printed_unset(block: object, state: State) -> RuleBroken | None:
     )
 
 
-def block_heading(buffer: str, type: Any) -> str:
+def block_heading(buffer: str, type: object) -> str:
     return f"the block of `{buffer}` {type}:"
 
 
-def expression_heading(type: Any) -> str:
+def expression_heading(type: object) -> str:
     return f"{type}:"
 
 
-def tensor_heading(shape: Sequence[int], dtype: Any) -> str:
+def tensor_heading(shape: Sequence[int], dtype: object) -> str:
     return f"tensor {tuple(shape)} {dtype}, "
 
 
@@ -82,8 +82,8 @@ def page_heading(number: int) -> str:
     return f"page {number}:"
 
 
-def buffer_text(name: str, fields: dict[str, Any]) -> str:
-    """The fields of the chip's circular buffer; pointers count tiles from the buffer's start."""
+def buffer_text(name: str, fields: Mapping[str, object]) -> str:
+    """Show the fields of the chip's circular buffer; pointers count tiles from its start."""
     listed = " ".join(f"{field}={value}" for field, value in fields.items())
     return f"dataflow buffer `{name}`: {listed}"
 
@@ -94,13 +94,13 @@ def array_text(array: object, **options: Any) -> str:
         precision=PRECISION,
         threshold=THRESHOLD,
         edgeitems=EDGE_ITEMS,
-        max_line_width=1 << 20,  # where a line would be broken, compiled kernels could not know
+        max_line_width=1 << 20,  # compiled kernels could not know where lines break
         **options,
     )
 
 
 def array_pattern(shape: Sequence[int]) -> str:
-    """The text of an array with `<n>` in the place of element n, counted row by row."""
+    """Return the text of an array with `<n>` for element n, counted row by row."""
     count = 1
     for size in shape:
         count *= size
@@ -108,8 +108,8 @@ def array_pattern(shape: Sequence[int]) -> str:
     return array_text(numbers, formatter={"int": lambda number: f"<{number}>"})
 
 
-def number_texts(numbers: Any) -> list[str]:
-    """The elements as `array_text` writes them in one array, all of the same width."""
+def number_texts(numbers: object) -> list[str]:
+    """Return the elements as `array_text` writes them in one array, all of the same width."""
     flat = np.asarray(numbers).reshape(-1)
     if not flat.size:
         return []

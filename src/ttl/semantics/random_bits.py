@@ -1,24 +1,25 @@
 """Random bits that are a function of a key and a counter: Threefry-2x32 with 20 rounds.
 
-The same words give the same bits, in any order and on any machine, and bits of different counters
-have nothing to do with each other. The algorithm is that of Salmon, Moraes, Dror and Shaw,
-"Parallel random numbers: as easy as 1, 2, 3"; the order of the results is that of XLA's THREE_FRY.
+Equal words give equal bits, in any order and on any machine; bits of different counters are
+independent. The algorithm is from Salmon, Moraes, Dror and Shaw, "Parallel random numbers: as easy
+as 1, 2, 3"; results come in the order of XLA's THREE_FRY.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
+
+from .dtypes import Array
 
 STATE_WORDS = 4  # two of a key, then a counter, its lower half first
 _ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
 _PARITY = 0x1BD11BDA
 
 
-def random_bits(words: object, shape: Sequence[int]) -> Any:
-    """As many uint32 as a list has, for the four words of the state."""
+def random_bits(words: object, shape: Sequence[int]) -> Array:
+    """Return `shape[0]` random uint32 for the four words of the state."""
     (count,) = shape
     words = np.asarray(words).astype(np.uint32)
     start = int(words[2]) | int(words[3]) << 32
@@ -30,8 +31,8 @@ def random_bits(words: object, shape: Sequence[int]) -> Any:
     return found.reshape(-1)[:count]
 
 
-def _threefry(key: Any, x: Any, y: Any) -> tuple[Any, Any]:
-    """The two halves of each counter, changed in place."""
+def _threefry(key: Array, x: Array, y: Array) -> tuple[Array, Array]:
+    """Encrypt the two halves of each counter in place."""
     keys = (*key, key[0] ^ key[1] ^ np.uint32(_PARITY))
     x += keys[0]
     y += keys[1]

@@ -1,4 +1,4 @@
-"""Single elements of a block, which data movement kernels read and write: the rules.
+"""The rules for single elements of a block, which data movement kernels read and write.
 
 Coordinates count elements, one for each dimension of the block.
 """
@@ -19,13 +19,13 @@ DTYPES = (float32, bfloat16)
 
 
 def raw_extent(block: BlockType) -> Shape:
-    """How many elements each dimension has; a row of tiles has one dimension."""
+    """Return the elements of each dimension; a row of tiles has one dimension."""
     assert block.shape is not None
     return block_elements(block.shape, block.layout)[-len(block.shape) :]
 
 
 def check_raw_block(call: str, block: BlockType, count: int) -> None:
-    """RuleBroken if the block has no such elements, or not so many dimensions."""
+    """Raise RuleBroken for a wrong element type or a wrong number of coordinates."""
     if block.dtype not in DTYPES:
         raise codes.NO_MEANING.broken(
             f"{call} works on float32 and bfloat16 blocks, not on {block.dtype}",
@@ -42,7 +42,7 @@ def check_raw_block(call: str, block: BlockType, count: int) -> None:
 
 
 def outside_block(place: int | None, dimension: int, block: BlockType) -> RuleBroken:
-    """Of an element whose coordinate is known only at run time it is None."""
+    """Describe an element outside its block; `place` is None if it is known only at run time."""
     size = raw_extent(block)[dimension]
     element = "an element" if place is None else f"element {place}"
     return codes.SLICE_OUT_OF_RANGE.broken(
@@ -52,7 +52,7 @@ def outside_block(place: int | None, dimension: int, block: BlockType) -> RuleBr
 
 
 def coordinate(call: str, given: Any, described: Callable[[object], str]) -> int:
-    """An int; numpy has such too."""
+    """Return a coordinate as an int, also from numpy's ints."""
     try:
         if isinstance(given, bool):
             raise TypeError
@@ -78,8 +78,8 @@ def not_a_raw_block(call: str, given: str) -> RuleBroken:
     )
 
 
-def split_written(given: Sequence[object], value: Any) -> tuple[tuple[Any, ...], Any]:
-    """The coordinates and the value, which may be the last argument or `value=`."""
+def split_written(given: Sequence[object], value: object) -> tuple[tuple[object, ...], Any]:
+    """Return the coordinates and the value, which is the last argument or `value=`."""
     if value is not None:
         return tuple(given), value
     if not given:

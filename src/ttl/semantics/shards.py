@@ -1,4 +1,4 @@
-"""The shards of a height-sharded tensor, one below the other, each on a core of its own."""
+"""The shards of a height-sharded tensor: one below the other, each on its own core."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .types import TILE_SIZE
 
 @dataclass(frozen=True, slots=True)
 class HeightShards:
-    """Sizes count tiles."""
+    """The shards of a tensor; sizes count tiles."""
 
     rows: int  # of a shard
     columns: int
@@ -23,7 +23,7 @@ class HeightShards:
 
 
 def memory_words(tensor: object) -> str:
-    """Where a tensor lies, in the words of ttnn."""
+    """Return where a tensor is stored, in ttnn's words."""
     config = memory_config_of(tensor)
     if config is None:
         return "in the memory of the host"
@@ -31,7 +31,7 @@ def memory_words(tensor: object) -> str:
 
 
 def height_shards(tensor: object) -> HeightShards | None:
-    """Of a tensor of tiles in L1; None of one that lies otherwise."""
+    """Return the height shards of a tensor of tiles in L1, or None for any other tensor."""
     config = memory_config_of(tensor)
     if config is None or config.buffer_type.name != "L1":
         return None

@@ -1,15 +1,16 @@
-"""Going through syntax trees in the order of `ast`, whose generators take twice as long."""
+"""Walks syntax trees in the order of `ast`, in half the time of its generators."""
 
 from __future__ import annotations
 
+import ast
 from typing import Any
 
 
-def child_nodes(node: Any) -> list[Any]:
-    """As ast.iter_child_nodes()."""
-    found: list[Any] = []
+def child_nodes(node: ast.AST) -> list[ast.AST]:
+    """Return the nodes that ast.iter_child_nodes() yields."""
+    found: list[ast.AST] = []
     for name in node._fields:
-        value = getattr(node, name, None)
+        value: Any = getattr(node, name, None)
         if isinstance(value, list):
             found += [each for each in value if hasattr(each, "_fields")]
         elif hasattr(value, "_fields"):
@@ -17,10 +18,10 @@ def child_nodes(node: Any) -> list[Any]:
     return found
 
 
-def walk(node: Any) -> list[Any]:
-    """As ast.walk()."""
+def walk(node: ast.AST) -> list[ast.AST]:
+    """Return the nodes that ast.walk() yields."""
     found = [node]
-    for each in found:  # grows meanwhile
+    for each in found:  # the loop appends to it
         if each._fields:
             found += child_nodes(each)
     return found

@@ -1,10 +1,10 @@
-"""How a tensor of a graph lies in memory, as a value and as the text of #ttnn.ttnn_layout.
+"""The memory layout of a graph's tensor, as a value and as the text of #ttnn.ttnn_layout.
 
     #ttnn.ttnn_layout<(d0, d1) -> (d0, d1), <1x1>,
         memref<2x1x!ttcore.tile<32x32, bf16>, #ttnn.buffer_type<dram>>, <interleaved>>
 
-The map says how dimensions become rows and columns, the grid how many cores hold parts, and the
-memref what each of them holds: tiles, or elements.
+The map gives rows and columns from dimensions, the grid counts the cores that hold parts, and the
+memref describes the part of each core: tiles, or elements.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ Rectangle = tuple[tuple[int, int], tuple[int, int]]  # both corners (x, y) belon
 
 @dataclass(frozen=True, slots=True)
 class TensorLayout:
-    """`shard` is the memref's shape; of an interleaved tensor it is all of the tensor."""
+    """A layout; `shard` is the memref's shape, or the whole tensor's if it is interleaved."""
 
     map: str
     grid: tuple[int, int]  # rows, columns
     shard: Shape
     is_tiled: bool
-    element: str  # as MLIR calls it
+    element: str  # MLIR's name
     buffer_type: str = "dram"
     memory_layout: str = "interleaved"
     core_ranges: tuple[Rectangle, ...] = ()
@@ -47,7 +47,7 @@ class TensorLayout:
 
     @property
     def cores(self) -> tuple[Rectangle, ...]:
-        """Those that hold shards: as written, else from (0, 0) on, a block or row by row."""
+        """The cores that hold shards: as written, else from (0, 0) on, a block or row by row."""
         rows, columns = self.grid
         if self.core_ranges or not self.is_sharded:
             return self.core_ranges
@@ -61,7 +61,7 @@ class TensorLayout:
         return (whole, ((0, full), (rest - 1, full))) if rest else (whole,)
 
     def __str__(self) -> str:
-        """The text between the angle brackets."""
+        """Return the text between the angle brackets."""
         element = f"!ttcore.tile<32x32, {self.element}>" if self.is_tiled else self.element
         sizes = "x".join(map(str, self.shard))
         text = (
@@ -77,7 +77,7 @@ class TensorLayout:
 def interleaved(
     shape: Shape, element: str, *, is_tiled: bool, buffer_type: str = "dram"
 ) -> TensorLayout:
-    """All of a tensor on one memory; dimensions but the last become rows."""
+    """Return the layout of an interleaved tensor; all dimensions but the last become rows."""
     *leading, rows, columns = (1,) * (2 - len(shape)) + tuple(shape)
     unit = TILE_SIZE if is_tiled else 1
     rows = -(-rows // unit) * unit
@@ -93,7 +93,7 @@ def interleaved(
 
 
 def _map(sizes: Shape) -> str:
-    """Row-major: every dimension but the last counts rows."""
+    """Return the row-major map: every dimension but the last counts rows."""
     names = [f"d{dim}" for dim in range(len(sizes))]
     steps = [prod(sizes[dim + 1 : -1]) for dim in range(len(sizes) - 1)]
     rows = [
@@ -111,10 +111,10 @@ _SPACES = {"l1_memory": "l1", "dram_memory": "dram"}
 
 
 def parse_layout(text: str) -> TensorLayout:
-    """What str() gave, with or without `#ttnn.ttnn_layout<>`; ValueError for anything else.
+    """Parse the text that str() gives, with or without `#ttnn.ttnn_layout<>`, or raise ValueError.
 
-    Other spellings of a memory space, `#dram`, `dram` or `#l1_memory`, and a grid with its own map
-    are read as well.
+    Accepts other spellings of a memory space (`#dram`, `dram`, `#l1_memory`) and a grid with its
+    own map too.
     """
     body = text.strip()
     if body.startswith("#ttnn.ttnn_layout<") and body.endswith(">"):
@@ -149,7 +149,7 @@ class _Scanner:
         self.text, self.position = text, 0
 
     def take(self, pattern: str) -> str:
-        """What the pattern's group matches here, or all of it; "" for what is optional."""
+        """Consume the pattern and return its group or all of it, "" for an absent optional part."""
         found = re.compile(pattern).match(self.text, self.position)
         if found is None:
             raise ValueError(f"not a layout at `{self.text[self.position :]}`")

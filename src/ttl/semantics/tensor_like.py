@@ -17,8 +17,15 @@ class TensorLike(Protocol):
         """Return a DType, or the real ttnn's: `find_dtype` reads both."""
 
     @property
-    def layout(self) -> Any:
+    def layout(self) -> object:
         """Return a Layout, or the real ttnn's: `layout_of` reads both."""
+
+    def device(self) -> Any:
+        """Return its device, or None for a host tensor."""
+
+    def memory_config(self) -> Any: ...
+
+    def buffer_address(self) -> int: ...
 
 
 class StoredTensor(TensorLike, Protocol):

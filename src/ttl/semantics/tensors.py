@@ -28,26 +28,26 @@ class Extent(NamedTuple):
 
 
 class TensorSlice:
-    """`tensor[...]` in a kernel: where the part starts and its sizes, in shape units.
+    """A part of a tensor, written `tensor[...]` in a kernel; starts and sizes are in shape units.
 
-    `words` are those of the whole tensor if the part is some tiles of a matrix. Who reads them by
-    the million need not make a view.
+    `words` holds the whole tensor's words if the part is tiles of a matrix, so that frequent
+    readers need no view.
     """
 
     __slots__ = ("has_padding", "items", "shape", "starts", "tensor", "view", "words")
 
     def __init__(self, tensor: Any, items: tuple[object, ...], starts: Shape, shape: Shape):
         self.tensor = tensor
-        self.view: object = None  # the region, once somebody has asked
+        self.view: object = None  # the region, made on first use
         self.words: Any = None
-        self.has_padding = True  # has the tensor, as far as is known?
+        self.has_padding = True  # unless the engine finds that the tensor has none
         self.items = items  # as the user wrote them
         self.starts = starts
         self.shape = shape
 
     @property
     def region(self) -> Any:
-        """A view of the tensor's memory."""
+        """Return a view of the tensor's memory."""
         if self.view is None:
             self.view = self.tensor.storage.region(self)
         return self.view
@@ -60,9 +60,10 @@ class TensorSlice:
         )
 
 
-def slice_tensor(tensor: Any, items: Any, sizes: Shape | None = None) -> TensorSlice:
-    """`tensor[items]` in a data movement kernel, bounds checked; `sizes` are its shape_in_units(),
-    if the caller has them.
+def slice_tensor(tensor: Any, items: object, sizes: Shape | None = None) -> TensorSlice:
+    """Return `tensor[items]` after checking its bounds.
+
+    `sizes` is shape_in_units(tensor), if the caller has it already.
     """
     sizes = sizes or shape_in_units(tensor)
     if type(items) is not tuple:
@@ -74,11 +75,11 @@ def slice_tensor(tensor: Any, items: Any, sizes: Shape | None = None) -> TensorS
     return TensorSlice(tensor, items, starts, tuple([stop - start for start, stop in bounds]))
 
 
-A_TENSOR = "a tensor"  # in messages about one, until with_tensor_name()
+A_TENSOR = "a tensor"  # placeholder in messages, which with_tensor_name() replaces
 
 
 def with_tensor_name(broken: RuleBroken, name: str) -> RuleBroken:
-    """By whoever knows what the user calls the tensor that the message is about."""
+    """Put the user's name of the tensor into the message about it."""
     return broken.respelled(A_TENSOR, f"tensor `{name}`") if name else broken
 
 
@@ -96,7 +97,7 @@ def _count(number: int, one: str, several: str) -> str:
 
 
 def shape_in_units(tensor: TensorLike) -> Shape:
-    """The sizes that slices count: tiles in the two innermost dimensions, or elements."""
+    """Return the sizes that slices count: tiles in the two innermost dimensions, or elements."""
     shape = tuple(tensor.shape)
     return tiles_of(shape) if layout_of(tensor) is TILE_LAYOUT else shape
 
@@ -105,7 +106,7 @@ SHARDED_ROWS = ("WIDTH_SHARDED", "BLOCK_SHARDED", "ND_SHARDED")
 
 
 def row_page_elements(tensor: TensorLike) -> int | None:
-    """How many elements of a row a page of a row-major tensor has: all, or those of a shard.
+    """Return the elements per page of a row-major tensor: a whole row, or a shard's part of it.
 
     None for tensors of tiles. The last page of a row may have fewer.
     """
@@ -120,7 +121,7 @@ def row_page_elements(tensor: TensorLike) -> int | None:
 
 
 def _bounds(item: object, size: int, dimension: int, tensor: TensorLike) -> tuple[int, int]:
-    """Start and stop, inside the tensor."""
+    """Return start and stop, or raise RuleBroken if they leave the tensor."""
     start, stop = _asked(item, size, tensor)
     if not 0 <= start < stop <= size:
         text = f"{start}:{stop}" if isinstance(item, slice) else f"{start}"
@@ -162,14 +163,14 @@ def out_of_range(
 STAY_INSIDE = "let loops and the grid go no further than the tensor, or make the tensor larger"
 
 
-def wrong_slice(message: str, layout: Layout, *helps: str, **facts: Any) -> RuleBroken:
+def wrong_slice(message: str, layout: Layout, *helps: str, **facts: object) -> RuleBroken:
     counts = "tiles in the two innermost dimensions" if layout is TILE_LAYOUT else "elements"
     help_text = f"slices count {counts}, start before stop"
     return codes.SLICE_OUT_OF_RANGE.broken(message, help_text, *helps, **facts)
 
 
 def check_copy_shapes(part: TensorSlice, block: Shape) -> None:
-    """The block has the slice's shape, but for int-indexed dimensions and leading ones."""
+    """Raise RuleBroken if shapes differ in more than int-indexed dimensions and leading ones."""
     if not shapes_agree(part.extents, block):
         unit = TILE_LAYOUT.unit if part.tensor is None else layout_of(part.tensor).unit
         raise codes.SHAPE_MISMATCH.broken(
@@ -182,11 +183,11 @@ def check_copy_shapes(part: TensorSlice, block: Shape) -> None:
 
 
 def shapes_agree(extents: Sequence[Extent], block: Shape) -> bool:
-    """Is `block` what is left of the extents when some are deleted?
+    """Return whether deleting some of the extents gives `block`.
 
-    Any of the int-indexed ones may be, and any leading ones on either side. So the sizes that are
-    not one are the same, and after each of them the block has as many ones as the slice, those
-    by index counted or not; in front of the first, ones do not matter.
+    Int-indexed extents may be deleted, and leading ones on either side. The sizes other than one
+    must be equal. After each of them, the block needs as many ones as the slice, where int-indexed
+    ones are optional. Ones in front of the first do not matter.
     """
     sizes = [extent.size for extent in extents]
     if [size for size in sizes if size != 1] != [size for size in block if size != 1]:
@@ -200,7 +201,7 @@ def shapes_agree(extents: Sequence[Extent], block: Shape) -> bool:
 
 
 def _ones_behind(is_size: Sequence[bool]) -> list[int]:
-    """How many ones follow each size that is not one."""
+    """Count the ones that follow each size other than one."""
     counts: list[int] = []
     for other_than_one in is_size:
         if other_than_one:
@@ -211,7 +212,7 @@ def _ones_behind(is_size: Sequence[bool]) -> list[int]:
 
 
 def check_copy_layouts(part: TensorSlice, block: Layout) -> None:
-    """Row-major data goes to row-major blocks, tiles to blocks of tiles."""
+    """Raise RuleBroken unless tensor and block are both row-major or both tiled."""
     layout = layout_of(part.tensor)
     if layout is not block:
         raise codes.LAYOUT_MISMATCH.broken(
@@ -233,7 +234,7 @@ def copy_dtypes_differ(tensor: object, block: object) -> RuleBroken:
 def type_mismatch(
     source: BlockType, destination: BlockType, what: str, secondary: tuple[Label, ...] = ()
 ) -> RuleBroken:
-    """Two blocks that a copy connects differ; the first difference is named.
+    """Name the first difference between two blocks that a copy connects.
 
     Shapes count elements in one layout and tiles in the other, so the layout comes first.
     """
@@ -255,11 +256,11 @@ def type_mismatch(
 
 
 def check_tensor_arguments(
-    operation: str, tensors: Mapping[str, Any], captured: Collection[str] = ()
+    operation: str, tensors: Mapping[str, TensorLike], captured: Collection[str] = ()
 ) -> None:
-    """The tensors can be sliced, and one device can reach all of them.
+    """Raise RuleBroken if a tensor cannot be sliced, or if no device can reach all tensors.
 
-    `captured` are the names of those that are not arguments.
+    `captured` names the tensors that are not arguments.
     """
     titles = {
         name: f"captured tensor `{name}` of {operation}"
@@ -275,8 +276,8 @@ def check_tensor_arguments(
     _check_devices(titles, tensors)
 
 
-def _unusable(tensor: Any) -> tuple[str, str] | None:
-    """What is wrong with a tensor, and what to do."""
+def _unusable(tensor: TensorLike) -> tuple[str, str] | None:
+    """Return what is wrong with a tensor and how to fix it, or None."""
     shape = tuple(tensor.shape)
     if 0 in shape:
         return f"an empty tensor, of shape {shape}", "call the operation only if there is data"
@@ -312,7 +313,7 @@ def _check_devices(titles: Mapping[str, str], tensors: Mapping[str, Any]) -> Non
     )
 
 
-def device_of(tensor: Any) -> int | None:
-    """The number of the tensor's device; None: it lies in the memory of the host."""
+def device_of(tensor: object) -> int | None:
+    """Return the number of the tensor's device, or None if it is in host memory."""
     device = getattr(tensor, "device", lambda: None)()
     return None if device is None else device.id()

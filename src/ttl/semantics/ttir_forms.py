@@ -1,19 +1,18 @@
 """The operations of TTIR as tt-mlir writes them: their operands and attributes, one row each.
 
 A row is `names | operands | attributes`. An operand with `?` may be missing, one with `*` is a
-list. An attribute has a kind (int, ints, bool, float, text, or number: int or float) and perhaps a
-default, by which it may be missing. In destination-passing style the results' buffers come after
-the operands, in all rows. The `dtype` of a typecast is that of its result. What is computed stands
-in passes/graph/ttir_to_ttir_decomposition.
+list. An attribute has a kind (int, ints, bool, float, text, or number: int or float); one with a
+default may be missing. In destination-passing style the results' buffers come after the operands,
+in all rows. The `dtype` of a typecast is its result's. passes/graph/ttir_to_ttir_decomposition has
+the meanings.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
-# Of a window over images; one number stands for both dimensions, two for height and width.
+# Attributes of a window over images: one number for both dimensions, or height and width.
 _CONVOLUTION = (
     "stride: ints, padding: ints, dilation: ints, groups: int, "
     "batch_dim: int = 0, height_dim: int = 1, width_dim: int = 2, channel_dim: int = 3, "
@@ -125,7 +124,7 @@ class Field:
     """An attribute; REQUIRED if it has no default."""
 
     kind: str
-    default: Any
+    default: object
 
 
 REQUIRED = object()
@@ -135,7 +134,7 @@ _NUMBERS = {"int": int, "float": float}
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How an operation is written."""
+    """The operands and attributes of an operation."""
 
     name: str
     operands: tuple[str, ...]  # without their marks
@@ -164,7 +163,7 @@ def _forms() -> Iterator[Form]:
             yield Form(name, plain, optional, operands.endswith("*"), fields)
 
 
-# Today's form first, then those that an operation of the same name had before.
+# The current form of each operation first, then its earlier forms.
 FORMS: dict[str, tuple[Form, ...]] = {}
 for _form in _forms():
     FORMS[_form.name] = (*FORMS.get(_form.name, ()), _form)

@@ -1,8 +1,8 @@
-"""Functions that are typed at a prompt whose text linecache does not give for their file.
+"""Finds the text of functions typed at a prompt, which linecache does not give for their file.
 
-Before Python 3.13 no text is kept, but readline remembers the lines: a typed function gets the name
-of a file of its own, under which linecache has its text, as in 3.13. Since 3.14 the text is kept by
-function and not by file.
+Before 3.13, Python keeps no text but readline remembers the lines: a typed function gets its own
+file name, under which linecache has its text, as in 3.13. Since 3.14, Python keeps the text by
+function instead of by file.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType
 
 PROMPTS = ("<stdin>", "<console>")
-MOST_LINES = 2000  # of the history, which goes back to earlier sessions
+MOST_LINES = 2000  # of the history, which includes earlier sessions
 
 
 def name_typed(function: FunctionType, is_text_of: Callable[[str, CodeType], bool]) -> None:
-    """Nothing is changed where no lines are remembered that compile to the function."""
+    """Give a typed function its own file name, if readline has lines that compile to it."""
     code = function.__code__
     _name_kept(code)
     if code.co_filename not in PROMPTS:
@@ -41,7 +41,7 @@ def _name_kept(code: CodeType) -> None:
 
 
 def _texts(line_count: int) -> Iterator[tuple[int, str]]:
-    """What may be one statement, the newest first, and its place in the history."""
+    """Yield candidate statements with their place in the history, newest first."""
     readline = sys.modules.get("readline")
     if readline is None:
         return

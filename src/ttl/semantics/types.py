@@ -23,10 +23,10 @@ Shape = tuple[int, ...]
 class BlockType:
     """Shape (its two innermost sizes count tiles) and element type of a block value.
 
-    A block of one size is a row of tiles: whoever looks inside finds 32 rows, as in any tile.
+    A block of one size is a row of tiles, each with 32 rows of elements.
 
-    None means: not known yet. A fill without a shape or an element type takes them from what it
-    meets. The shape of a row-major block counts elements; nothing can be computed with it.
+    None means: not known yet. A fill without a shape or an element type takes them from the value
+    it is combined with. Shapes of row-major blocks count elements; nothing can compute with these.
     """
 
     shape: Shape | None
@@ -39,27 +39,27 @@ class BlockType:
 
 
 def is_block_shape(shape: object) -> bool:
-    """One or more positive sizes; one alone is of a row of tiles."""
+    """Return whether it is one or more positive sizes; a single size means a row of tiles."""
     sizes = as_sizes(shape)
     return bool(sizes) and all(isinstance(size, int) and size > 0 for size in sizes or ())
 
 
 def block_bytes(shape: Shape, dtype: DType, layout: Layout) -> int:
-    """The L1 memory of one block."""
+    """Return the L1 bytes of one block."""
     unit_bytes = dtype.tile_bytes if layout is TILE_LAYOUT else dtype.element_bytes
     return prod(shape) * unit_bytes
 
 
 def row_alignment_bytes() -> int:
-    """What a read from DRAM wants of both of its ends, on every chip."""
+    """Return the alignment that a read from DRAM needs at both ends, on every chip."""
     return of_all_chips("dram_alignment_bytes")
 
 
 def row_page_bytes(elements: int, dtype: DType, has_room: bool) -> int:
-    """The L1 memory of a row of a row-major block, in compiled kernels.
+    """Return the L1 bytes of a row of a row-major block in compiled kernels.
 
-    Rows begin aligned. A transfer from an unaligned place brings along what is in front of it: for
-    that there is room after the row.
+    Rows begin aligned. A transfer from an unaligned address also brings the bytes in front of it,
+    which need room after the row (`has_room`).
     """
     alignment = row_alignment_bytes()
     units = -(-elements * dtype.element_bytes // alignment)
@@ -71,22 +71,22 @@ def tile_count(shape: Shape) -> int:
 
 
 def at_least_matrix(shape: Shape) -> Shape:
-    """A block or tensor of one dimension is a row of tiles."""
+    """Add leading ones up to two dimensions: one dimension is a row of tiles."""
     return (1,) * (2 - len(shape)) + shape
 
 
 def element_shape(tiles: Shape) -> Shape:
-    """The extent in elements of a block whose two innermost dimensions count tiles."""
+    """Return the elements of a block whose two innermost dimensions count tiles."""
     *leading, rows, columns = at_least_matrix(tiles)
     return (*leading, rows * TILE_SIZE, columns * TILE_SIZE)
 
 
 def block_elements(shape: Shape, layout: Layout) -> Shape:
-    """The extent in elements of a block of either layout."""
+    """Return the sizes in elements of a block of either layout."""
     return element_shape(shape) if layout is TILE_LAYOUT else shape
 
 
 @lru_cache
 def tiles_of(elements: Shape) -> Shape:
-    """The extent in tiles of a tensor, its last tiles padded."""
+    """Return the sizes in tiles of a tensor, with its last tiles padded."""
     return (*elements[:-2], *[-(-size // TILE_SIZE) for size in elements[-2:]])

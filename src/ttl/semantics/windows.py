@@ -1,16 +1,17 @@
 """Convolutions of arrays: windows as columns of a matrix, and one matrix product.
 
-Images have their channels last, as in ttnn, and are looked at with the channels first: then the
-columns are made of rows of the image, and the weights are a matrix as they are.
+Images have their channels last, as in ttnn. Moving channels first makes columns from rows of the
+image, and the weights already are a matrix.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+
+from .dtypes import Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class Window:
     groups: int = 1
 
     def outs(self, sizes: Sequence[int], kernel: Sequence[int]) -> tuple[int, int]:
-        """How many places it has over an image of a height and a width."""
+        """Return how many positions the window has in an image, by height and width."""
         edges = (sum(self.padding[:2]), sum(self.padding[2:]))
         height, width = (
             (sizes[n] + edges[n] - self.dilation[n] * (kernel[n] - 1) - 1) // self.stride[n] + 1
@@ -32,8 +33,8 @@ class Window:
         return height, width
 
 
-def convolve(image: Any, weight: Any, window: Window) -> Any:
-    """(batch, height, width, in) and (out, in / groups, height, width) -> (batch, .., out)."""
+def convolve(image: Array, weight: Array, window: Window) -> Array:
+    """Convolve (batch, height, width, in) with (out, in / groups, height, width)."""
     planes = np.ascontiguousarray(image.transpose(0, 3, 1, 2))
     height, width = window.outs(planes.shape[2:], weight.shape[2:])
     top, bottom, left, right = window.padding
@@ -46,20 +47,21 @@ def convolve(image: Any, weight: Any, window: Window) -> Any:
     return found.transpose(0, 2, 3, 1)
 
 
-def _by_products(planes: Any, weight: Any, window: Window, height: int, width: int) -> Any:
+def _by_products(planes: Array, weight: Array, window: Window, height: int, width: int) -> Array:
     batch, channels = planes.shape[:2]
     outs, groups = weight.shape[0], window.groups
     inner = channels // groups * weight.shape[2] * weight.shape[3]
     views = _views(planes, weight.shape[2:], window, height, width)
     columns = views.reshape(batch, groups, inner, height * width)
     rows = weight.reshape(groups, outs // groups, inner)
-    return np.matmul(rows, columns).reshape(batch, outs, height, width)
+    found: Array = np.matmul(rows, columns)
+    return found.reshape(batch, outs, height, width)
 
 
 def _views(
-    planes: Any, kernel: Sequence[int], window: Window, height: int, width: int
-) -> Any:
-    """(batch, channels, kernel height, kernel width, height, width): nothing is copied."""
+    planes: Array, kernel: Sequence[int], window: Window, height: int, width: int
+) -> Array:
+    """View as (batch, channels, kernel height, kernel width, height, width), without a copy."""
     batch, channels = planes.shape[:2]
     outer, inner, down, right = planes.strides
     (step, across), (apart, beside) = window.stride, window.dilation
@@ -71,8 +73,8 @@ def _views(
     )
 
 
-def _by_channel(planes: Any, weight: Any, window: Window, height: int, width: int) -> Any:
-    """Every channel has weights of its own: sums of products, place by place of the window."""
+def _by_channel(planes: Array, weight: Array, window: Window, height: int, width: int) -> Array:
+    """Convolve channels that have their own weights, one window position at a time."""
     batch, channels = planes.shape[:2]
     many = weight.shape[0] // channels
     views = _views(planes, weight.shape[2:], window, height, width)
@@ -84,12 +86,12 @@ def _by_channel(planes: Any, weight: Any, window: Window, height: int, width: in
 
 
 def convolve_transposed(
-    image: Any, weight: Any, window: Window, more: tuple[int, int] = (0, 0)
-) -> Any:
-    """The gradient of a convolution: every element of the image writes a window.
+    image: Array, weight: Array, window: Window, more: tuple[int, int] = (0, 0)
+) -> Array:
+    """Compute the gradient of a convolution: every element of the image writes a window.
 
-    (batch, height, width, in) and (in, out / groups, height, width); `more` is what the result
-    has at its end beside that.
+    Takes (batch, height, width, in) and (in, out / groups, height, width). `more` counts the
+    result's additional rows and columns at its ends.
     """
     planes = image.transpose(0, 3, 1, 2)
     batch, channels, rows, columns = planes.shape

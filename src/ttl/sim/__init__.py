@@ -1,7 +1,7 @@
 """The simulator: runs the Python of the kernels, one greenlet for each kernel on each node."""
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .simulation import run
 
@@ -9,8 +9,8 @@ __all__ = ["run"]
 
 if not TYPE_CHECKING:
 
-    def __getattr__(name: str) -> Any:
-        """`from ttl.sim import ttl, ttnn`, as programs for the public simulator begin; some take
-        the names of the language from here, too.
+    def __getattr__(name: str) -> object:
+        """Find `ttl`, `ttnn` and language names, which programs for the public simulator import
+        from `ttl.sim`.
         """
         return import_module("ttl.ttnn") if name == "ttnn" else getattr(import_module("ttl"), name)

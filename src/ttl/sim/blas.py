@@ -20,7 +20,7 @@ _SUFFIXES = ("64_", "")
 
 
 def _one_thread() -> Callable[[], None]:
-    """Has no effect where numpy came without an OpenBLAS of its own."""
+    """Use one thread until undone; has no effect if numpy lacks its own OpenBLAS."""
     functions = _openblas()
     if functions is None:
         return lambda: None

@@ -1,9 +1,9 @@
-"""Block values and blocks of the simulator."""
+"""Blocks and block expressions of the simulator."""
 
 from __future__ import annotations
 
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -77,7 +77,7 @@ class SimExpression(BlockExpression):
 class SimBlock(Block):
     """One slot of a dataflow buffer, from acquire to release: every acquire makes one."""
 
-    # Slots, all set here: what a class has by default costs more to read than an instance's own.
+    # All attributes are slots and are set here: a class's default takes longer to read.
     __slots__ = (
         "carried",
         "end",
@@ -104,36 +104,36 @@ class SimBlock(Block):
         self.sequence = end.acquired  # how many were acquired before
         self.end = end
         self.kernel = kernel
-        # For those who write all of it; others have `array` and `words`.
+        # For code that writes the whole block; other code uses `array` and `words`.
         self.slot = end.buffer.slots[index]
         self.slot_words = end.buffer.words[index]
         self.is_bare = False  # reserved, not written yet, and not poisoned either
-        self.values: Array | None = None  # and in its carrier, once an expression asked
-        self.carried: Array | None = None  # the memory for these
+        self.values: Array | None = None  # in the carrier type, once an expression has asked
+        self.carried: Array | None = None  # memory for `values`
         self.transfers_reading = 0
         self.entered = False
-        self.exit_place: Place | None = None  # of a `with` that waits for older blocks
-        self.running_sum: Array | None = None  # of `+=`, not rounded yet
+        self.exit_place: Place | None = None  # where a `with` ended that waits for older blocks
+        self.running_sum: Array | None = None  # sum of `+=`, not rounded yet
         self.transfer: SimTransfer | None = None  # the latest, for messages
 
     @property
     def array(self) -> Array:
-        """The elements in the type of the block."""
+        """The elements in the block's type."""
         if self.is_bare:
             self._poison()
         return self.slot
 
     @property
     def words(self) -> Array:
-        """The same as unsigned integers."""
+        """The elements as unsigned integers."""
         if self.is_bare:
             self._poison()
         return self.slot_words
 
     def _poison(self) -> None:
-        """Fill the block, so that data nobody writes shows.
+        """Fill the block, so that unwritten data shows.
 
-        Not in reserve(): what follows is most often a write to all of the block.
+        reserve() does not do this: the program usually writes the whole block next.
         """
         self.is_bare = False
         poison = self.end.buffer.poison
@@ -141,14 +141,14 @@ class SimBlock(Block):
             self.slot_words.fill(poison)
 
     def step(self, event: int, place: Place | None = None) -> None:
-        """Take the event of this number, or raise RuleBroken if it is illegal now. What is only a
-        warning is told of this place, or of where the block was acquired.
+        """Take the event of this number; raise RuleBroken if it is illegal in the block's state. A
+        warning is reported at `place`, or where the block was acquired.
 
-        Nothing else changes the state of a block but filled(), and the release of a younger one.
+        Besides this, only filled() and the release of a younger block change a block's state.
         """
         following = self.state.row[event]
         if following is None:
-            following = self.tolerated(EVENTS[event], place)
+            following = self.find_tolerated_state(EVENTS[event], place)
         if event == COPY_FROM:
             self.transfers_reading += 1
         elif event == COPY_FROM_DONE:
@@ -157,18 +157,18 @@ class SimBlock(Block):
                 return
         self.state = following
 
-    def filled(self) -> None:
-        """Another node, or the tensor in which it lies, has written it."""
+    def note_written(self) -> None:
+        """Note that another node, or the tensor that holds the block, has written it."""
         self.state = MUST_READ
 
-    def tolerated(self, event: Event, place: Place | None = None) -> State:
-        """The next state, with a warning; RuleBroken if the chip does not run it rightly."""
+    def find_tolerated_state(self, event: Event, place: Place | None = None) -> State:
+        """Return the next state and warn; raise RuleBroken if the chip misbehaves."""
         following = TOLERATED.get((self.state, event))
         broken = illegal(self.state, event, self)
         if following is None:
             raise broken
         if event is Event.POP and self.end.buffer.shard is not None:
-            return following  # the tensor has what is popped
+            return following  # the tensor keeps the popped data
         if place is not None:
             self.kernel.simulation.tolerate(self.kernel, broken.with_labels(*self.history()), place)
         else:
@@ -184,7 +184,7 @@ class SimBlock(Block):
         return block_text(self)
 
     def _repr_html_(self) -> str:
-        """In notebooks."""
+        """Show the block in notebooks."""
         from .showing import block_html
 
         return block_html(self)
@@ -194,7 +194,7 @@ class SimBlock(Block):
         return self.end.buffer.declared.name
 
     def history(self) -> tuple[Label, ...]:
-        """What led to the block's state."""
+        """Return labels for the events that led to the block's state."""
         history = [(self.place, ACQUIRED_HERE)]
         if self.exit_place is not None and self._is_owed:
             history.append((self.exit_place, "a younger one is popped here, and this is gone"))
@@ -204,11 +204,11 @@ class SimBlock(Block):
         return labels(history)
 
     def carry(self) -> Array:
-        """The elements in the type that expressions work in.
+        """Return the elements in the type that expressions compute in.
 
-        Always a view, so that an operation which returns its operand is seen not to have made a
-        new array: the memory goes to another block of the buffer, on whichever node, after the
-        release. So it is in the processor's cache most of the time.
+        Always a view, so that callers notice when an operation returns its operand and not a new
+        array. After release, another block of the buffer on any node reuses the memory, which is
+        then usually still in the processor's cache.
         """
         if self.values is not None:
             return self.values
@@ -231,24 +231,24 @@ class SimBlock(Block):
         return self.values
 
     def take(self, source: SimBlock) -> None:
-        """A copy of another block has arrived."""
+        """Copy the elements of another block, at the end of a transfer."""
         self.slot_words[...] = source.words
         self.is_bare = False
         self.values = None
         if self.kernel.simulation.padding is not None:
-            self.kernel.simulation.padding.copied(source, self)
+            self.kernel.simulation.padding.note_copy(source, self)
 
-    def store(self, value: Any, *, acc: bool = False) -> None:
+    def store(self, value: object, *, acc: bool = False) -> None:
         running = running_engine(None)
         if running is not self.kernel:
-            raise self.used_by(running)
+            raise self.wrong_user(running)
         if acc:
             self.kernel.accumulate(self, value)
         else:
             self.kernel.store(value, self)
 
     def settle(self) -> None:
-        """Round what `+=` has summed up: something else reads the block, or it is pushed."""
+        """Round the sum of `+=`, before another operation reads the block or it is pushed."""
         if self.running_sum is not None:
             buffer = self.end.buffer
             round_into(self.slot, self.running_sum, buffer.held, buffer.way)
@@ -264,7 +264,7 @@ class SimBlock(Block):
     def __enter__(self) -> SimBlock:
         running = running_engine(None)
         if running is not self.kernel:
-            raise self.used_by(running)
+            raise self.wrong_user(running)
         self.entered = True
         return self
 
@@ -274,13 +274,13 @@ class SimBlock(Block):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Python ends the items of a `with` youngest first, the language oldest first."""
+        """Release the block. Python ends items youngest first, the language oldest first."""
         if error is not None:
             return
         end = self.end
-        if self.state is RELEASED:  # the program has done it itself
+        if self.state is RELEASED:  # the program has released it itself
             if end.owed and self._is_owed:
-                self._pay()
+                self._release_owed()
             return
         self.step(PUSH if end.is_producer else POP)
         kernel = self.kernel
@@ -290,10 +290,10 @@ class SimBlock(Block):
         elif kernel.exiting:
             self._release_with_younger()
         elif kernel.recorder is not None:
-            self._give_back(place_at(DIRECT_CALLER))
+            self._release_slot(place_at(DIRECT_CALLER))
         elif self.running_sum is not None:
-            self._give_back()
-        else:  # what _give_back() does, for by far the most common end of a block
+            self._release_slot()
+        else:  # same as _release_slot(), inlined: by far the most common end of a block
             if self.carried is not None:
                 end.buffer.spare.append(self.carried)
                 self.carried = self.values = None
@@ -311,11 +311,11 @@ class SimBlock(Block):
         end = self.end
         running = running_engine(None)
         if running is not self.kernel:
-            raise self.used_by(running)
+            raise self.wrong_user(running)
         if event != end.release_event:
             raise self._wrong_release()
         if end.owed and self._is_owed:
-            self._pay()
+            self._release_owed()
             return
         self.step(event)
         if self.sequence != end.released:
@@ -323,9 +323,9 @@ class SimBlock(Block):
             return
         if self.kernel.exiting:
             self.kernel.refuse_nested_exit()
-        self._give_back()
+        self._release_slot()
 
-    def _give_back(self, place: Place | None = None) -> None:
+    def _release_slot(self, place: Place | None = None) -> None:
         if self.running_sum is not None:
             self.settle()
         end = self.end
@@ -342,7 +342,7 @@ class SimBlock(Block):
             record_buffer(self.kernel, end.release_kind, end, place)
 
     def _release_after_older(self) -> None:
-        """Legal if the older blocks are items of the same `with`; they show at their own end."""
+        """Allow it if the older blocks are items of the same `with`: their ends check the order."""
         place: Place = place_at(CALLER)  # the user's, whose `with` called __exit__
         oldest = self.end.oldest_held
         if oldest is None or not oldest.entered or is_of_other_with(place, oldest.place):
@@ -352,7 +352,7 @@ class SimBlock(Block):
         self.kernel.exiting += (self,)
 
     def _pop_for_older(self, place: Place) -> None:
-        """The chip pops the oldest block, whichever is meant: older ones are gone from here on."""
+        """Pop the oldest block, as any pop on the chip does; older blocks are lost from now on."""
         end = self.end
         older = [
             block
@@ -367,20 +367,20 @@ class SimBlock(Block):
             block.state, block.exit_place = RELEASED, place
             end.owed += (block,)
             self.kernel.simulation.tolerate(self.kernel, broken, place)
-        self._give_back(place)
+        self._release_slot(place)
 
     @property
     def _is_owed(self) -> bool:
         return any([block is self for block in self.end.owed])
 
-    def _pay(self) -> None:
-        """The chip popped it before; now a younger one goes."""
+    def _release_owed(self) -> None:
+        """Release a block that the chip popped before; now a younger one is freed."""
         self.end.owed = tuple([block for block in self.end.owed if block is not self])
         self.exit_place = None
-        self._give_back()
+        self._release_slot()
 
     def _release_with_younger(self) -> None:
-        """This is the oldest; younger blocks of the same `with` and buffer follow it."""
+        """Release the oldest block, then the younger blocks of the same `with` and buffer."""
         place: Place = place_at(CALLER)
         statement = with_statement(place[0], place[1])
         exiting = [block for block in self.kernel.exiting if block.end is self.end]
@@ -388,23 +388,23 @@ class SimBlock(Block):
             assert block.exit_place is not None
             if with_statement(*block.exit_place) != statement:
                 raise block.left_too_early()
-        self._give_back()
+        self._release_slot()
         for block in sorted(exiting, key=lambda block: block.sequence):
             if block.sequence == self.end.released:
                 self.kernel.exiting = tuple([b for b in self.kernel.exiting if b is not block])
                 block.exit_place = None
-                block._give_back()
+                block._release_slot()
 
     def _wrong_release(self) -> RuleBroken:
         is_push = self.end.other.release_call == "push"
         return wrong_release(self.end.buffer.block_name, is_push, self.history())
 
     def left_too_early(self) -> RuleBroken:
-        """Its `with` stands inside that of an older block of its buffer."""
+        """Report that the block's `with` is inside the `with` of an older block of its buffer."""
         return self.out_of_order().with_place(self.exit_place)
 
-    def used_by(self, other: KernelRun | None) -> RuleBroken:
-        """Another kernel than the one that acquired it found the block in a shared variable."""
+    def wrong_user(self, other: KernelRun | None) -> RuleBroken:
+        """Report that a kernel other than the owner uses the block, through a shared variable."""
         name, owner = self.end.buffer.declared.name, self.kernel.name
         user = "the program" if other is None else f"`{other.name}`"
         return RuleBroken(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from ttl.semantics.types import BlockType, Shape, block_elements
 from ttl.trace import EventKind
 
 from .place import Place
-from .slots import Slots, give_back, take
+from .slots import Slots, keep_slots, take_slots
 
 if TYPE_CHECKING:
     from .block import SimBlock
@@ -59,10 +59,10 @@ class BufferEnd:
         self.is_producer = isinstance(self, ProducerEnd)
         self.acquired = 0
         self.released = 0
-        self.kernel: KernelRun | None = None  # who uses this end, once somebody has
-        self.place: Place | None = None  # where it did so first
-        self.sleeper: KernelRun | None = None  # who waits for a credit
-        self.owed: tuple[SimBlock, ...] = ()  # gone with a younger one, and still to be popped
+        self.kernel: KernelRun | None = None  # the kernel that uses this end, once there is one
+        self.place: Place | None = None  # of its first use
+        self.sleeper: KernelRun | None = None  # the kernel that waits for a credit
+        self.owed: tuple[SimBlock, ...] = ()  # popped with a younger one, own pop still due
         self.blocks: list[SimBlock | None] = [None] * self.count
 
     @property
@@ -93,11 +93,11 @@ class ConsumerEnd(BufferEnd):
 
 
 class BufferPlan:
-    """What is the same for a dataflow buffer on all nodes.
+    """Facts about a dataflow buffer that are equal on all nodes.
 
     `held` is the type that blocks have: the declared one, unless the run keeps all floats in f32.
-    `spare` is memory for a block in the type that expressions work in; all nodes share it, and
-    `free`, the slots of nodes that have ended.
+    All nodes share `spare`, memory for blocks in the type that expressions compute in, and `free`,
+    the slots of finished nodes.
     """
 
     __slots__ = (
@@ -132,11 +132,11 @@ class BufferPlan:
         self.is_float: bool = self.held.is_float
         self.is_carrier: bool = self.held.carrier is self.held.storage
         self.poison: int = poison_word(self.held)
-        # Does an assignment of f32 values round as it should? Block floats need more.
+        # Does assigning f32 values round correctly? Not for block floats.
         self.rounds: bool = (
             self.is_float and not self.held.is_block_float and not packs_away
         )
-        self.way: Way = "away" if packs_away else "even"  # of ties, where bfloat16 is packed
+        self.way: Way = "away" if packs_away else "even"  # how ties round when bfloat16 is packed
 
 
 class NodeBuffer:
@@ -187,15 +187,15 @@ class NodeBuffer:
         self.is_float = plan.is_float
         self.rounds = plan.rounds
         self.way = plan.way
-        # None: what is there before the first write is a tensor's, which others may read.
+        # None: before the first write a shard holds the tensor's data, which others may read.
         self.poison: int | None = plan.poison if shard is None else None
         self.shard = shard
         self.is_published = False
-        # The latest tensor that was found to have the layout and element type of the blocks.
+        # The latest tensor known to have the layout and element type of the blocks.
         self.like: object = None
-        self.named: Any = None  # the latest tensor that a trace has named
+        self.named: object = None  # the latest tensor that a trace has named
         self.tensor_name = ""
-        self.slots: list[Array] = []  # none until somebody uses the buffer
+        self.slots: list[Array] = []  # none until the first use of the buffer
         self.words: list[Array] = []
         self.producer: BufferEnd = ProducerEnd(self, plan.declared.block_count)
         self.consumer: BufferEnd = ConsumerEnd(self, 0)
@@ -215,24 +215,24 @@ class NodeBuffer:
         elif self.free:
             self.slots, self.words = self.free.pop()
         else:
-            self.slots, self.words = take(self.producer.count, self.extent, self.held.storage)
+            self.slots, self.words = take_slots(self.producer.count, self.extent, self.held.storage)
 
-    def hand_on(self) -> None:
-        """Both kernels have ended: the next node takes the memory, which is in the cache by now."""
+    def free_slots(self) -> None:
+        """Give the memory, now in the cache, to the next node; both kernels must have ended."""
         if self.slots and self.shard is None:
             self.free.append((self.slots, self.words))
             self.slots, self.words = [], []
 
     def end_run(self) -> None:
-        self.hand_on()
+        self.free_slots()
         while self.free:
-            give_back(*self.free.pop())
+            keep_slots(*self.free.pop())
         published = self.declared.block_count if self.is_published else 0
         if self.shard is not None and self.producer.released > published:
             self.shard.write_back()
 
-    def let_go(self) -> None:
-        """A block that somebody has kept still finds its buffer, and its kernel."""
+    def break_cycles(self) -> None:
+        """Break cycles; a block that the program has kept still finds its buffer and kernel."""
         for end in (self.producer, self.consumer):
             end.blocks.clear()
             end.kernel = None

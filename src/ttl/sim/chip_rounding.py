@@ -1,11 +1,10 @@
 """Float values of expressions as the chip's units round them (`ttl run --rounding chip`).
 
-UNIT   + - * are done by the matrix unit where an operand is a bfloat16 block, in 32-bit registers
-       where both are, as the compiler has it (rules BUFFER and REUSE of
-       passes/compute/section_builder.py), else by the vector unit.
-TIES   The matrix unit rounds ties away from zero, calls of the vector unit to even or they cut
-       off.
-PACK   A cast to a float is what the packer makes of it.
+UNIT   The matrix unit does + - * if an operand is a bfloat16 block; with 32-bit registers, if both
+       are. The vector unit does the rest, as compiled (rules BUFFER and REUSE of
+       passes/compute/section_builder.py).
+TIES   The matrix unit rounds ties away from zero; the vector unit rounds to even or truncates.
+PACK   A cast to a float gives the packer's result.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 _CAST, _MUL = BLOCK_OPS["typecast"], BY_OPERATOR["*"]
 
 
-def computed(
+def compute(
     kernel: KernelRun,
     applied: Applied,
     op: BlockOp,
@@ -50,8 +49,8 @@ def computed(
 
 
 def _product(kernel: KernelRun, left: Array, right: Array) -> Array:
-    """The left operand is in source A. Where nothing is rounded or left out, the phases do not
-    show."""
+    """Multiply; the left operand is in source A. If nothing is rounded or left out, all phases give
+    the same result."""
     phases = kernel.simulation.rounding.phases
     if kernel.dest is float32 and phases != 3:
         return np.asarray(product_in_phases(np.multiply, left, right, phases))
@@ -78,7 +77,7 @@ def _way(op: BlockOp, by_matrix_unit: bool) -> Way:
     return "cut" if op.is_cut_off else "even"
 
 
-def way_of_sum(kernel: KernelRun, value: Any) -> Way:
-    """Of `block += value`."""
+def way_of_sum(kernel: KernelRun, value: object) -> Way:
+    """Return how `block += value` rounds."""
     is_chips = kernel.simulation.rounding.is_chips
     return "away" if is_chips and _is_block(value) else "even"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.language.described import described, help_with
@@ -37,7 +37,7 @@ saved: Final = block_math.saved
 class TensorTransfer(SimTransfer):
     """A copy between a tensor slice and a block.
 
-    Programs make them by the million: what SimTransfer does in several calls is done in one here.
+    Programs make millions: one call here does what SimTransfer does in several.
     """
 
     __slots__ = ("is_alike", "part")
@@ -52,13 +52,13 @@ class TensorTransfer(SimTransfer):
         self.group = None
         self.part = part
         buffer = block.end.buffer
-        # Slice and block have the same type, and the same shape written in the same way.
+        # Are type and shape of slice and block equal, and the shapes written in the same way?
         self.is_alike = part.tensor is buffer.like and part.shape == buffer.block_shape
         if not self.is_alike:
             self._compare(part, buffer)
 
     def _compare(self, part: TensorSlice, buffer: NodeBuffer) -> None:
-        """A tensor that is new to the buffer, or a shape that is written in another way."""
+        """Check a tensor that is new to the buffer, or a shape that is written in another way."""
         tensor, type_ = part.tensor, buffer.block_type
         self.is_alike = part.shape == type_.shape and tensor.layout is type_.layout
         if not self.is_alike:
@@ -86,11 +86,11 @@ class TensorTransfer(SimTransfer):
         return self.part.starts, self.part.shape
 
     def move_early(self) -> None:
-        """With a seed: the data moves now, and finish() moves a copy that nobody else sees."""
+        """Move the data now (with a seed); finish() then completes a copy that nobody else sees."""
         part = self.part
         if self.is_write:
             words, overwrites = self.block.words, self.kernel.overwrites
-            if overwrites is None or not overwrites.clash(part, words, self.kernel):
+            if overwrites is None or not overwrites.write_shared(part, words, self.kernel):
                 part.tensor.storage.write(part, words)
         self.part = TensorSlice(part.tensor, part.items, part.starts, part.shape)
         self.part.view = part.region.copy()
@@ -121,7 +121,7 @@ class Load(TensorTransfer):
 
     def _observe(self, kernel: KernelRun) -> None:
         if kernel.simulation.padding is not None:
-            kernel.simulation.padding.loaded(self.part, self.block)
+            kernel.simulation.padding.note_load(self.part, self.block)
         if kernel.simulation.marks_reads:
             self._mark(kernel)
         if kernel.recorder is not None:
@@ -151,7 +151,8 @@ class Save(TensorTransfer):
         block.step(COPY_FROM_DONE)
         if not block.transfers_reading:
             block.transfer = None
-        if kernel.overwrites is not None and kernel.overwrites.clash(part, block.words, kernel):
+        overwrites = kernel.overwrites
+        if overwrites is not None and overwrites.write_shared(part, block.words, kernel):
             pass
         elif self.is_alike and not part.has_padding:
             if part.words is None or not saved(block.words, part.words, part.starts):
@@ -189,7 +190,7 @@ class BlockTransfer(SimTransfer):
 
 
 def start_between_blocks(
-    kernel: KernelRun, source: Any, destination: Any, place: Place
+    kernel: KernelRun, source: object, destination: object, place: Place
 ) -> BlockTransfer:
     if isinstance(source, SimBlock) and isinstance(destination, SimBlock):
         transfer = _start_block_copy(BlockTransfer(kernel, source, destination, place))
@@ -209,7 +210,7 @@ def _start_block_copy(transfer: BlockTransfer) -> BlockTransfer:
         )
     for each in (source, block):
         if each.kernel is not transfer.kernel:
-            raise each.used_by(transfer.kernel)
+            raise each.wrong_user(transfer.kernel)
     if source.type != block.type:
         raise type_mismatch(source.type, block.type, "a copy connects")
     source.step(COPY_FROM)
@@ -217,7 +218,7 @@ def _start_block_copy(transfer: BlockTransfer) -> BlockTransfer:
     return transfer
 
 
-def _wrong_ends(source: Any, destination: Any) -> RuleBroken:
+def _wrong_ends(source: object, destination: object) -> RuleBroken:
     whole_tensor = hasattr(source, "storage") or hasattr(destination, "storage")
     is_slice = isinstance(source, TensorSlice)
     known = help_with(destination if is_slice else source) or help_with(destination)

@@ -1,4 +1,4 @@
-"""No kernel can go on: who waits for what, as the report of a deadlock needs it."""
+"""Collect who waits for what when no kernel can continue, for the report of a deadlock."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from .buffer import BufferEnd, NodeBuffer
 from .kernel import KernelRun
 from .pipes import PipeSend, PipeTransfer
 from .place import span_of
-from .roles import kernels_at
+from .roles import find_kernels_at
 from .semaphores import SemaphoreWait
 
 
@@ -29,7 +29,7 @@ def deadlock_fault(
     nodes: Mapping[Shape, Sequence[NodeBuffer]],
     program: Program,
 ) -> KernelFault:
-    """`stuck` are the kernels that sleep or only ask, in the order of the nodes."""
+    """Describe the deadlock; `stuck` are sleeping or polling kernels, in the order of the nodes."""
     of_buffers = list(zip(*nodes.values(), strict=True))  # for each buffer: on all nodes
     kernels = program.kernels
     waiting = [
@@ -37,8 +37,8 @@ def deadlock_fault(
     ]
     diagnostic = deadlock_diagnostic(
         waiting,
-        producers=kernels_at([[b.producer for b in buffer] for buffer in of_buffers], kernels),
-        consumers=kernels_at([[b.consumer for b in buffer] for buffer in of_buffers], kernels),
+        producers=find_kernels_at([[b.producer for b in buffer] for buffer in of_buffers], kernels),
+        consumers=find_kernels_at([[b.consumer for b in buffer] for buffer in of_buffers], kernels),
         node_count=len(nodes),
     )
     return KernelFault(diagnostic)
@@ -47,7 +47,7 @@ def deadlock_fault(
 def _waiting(kernel: KernelRun, program: Program, nodes: Iterable[Shape]) -> AnyWaiting:
     what = kernel.waiting_for
     assert what is not None
-    # greenlet has no frame of the one that is running: it is the one that asked once too often
+    # greenlet has no frame for the running kernel, which is the one that polled once too often
     asleep = None if kernel.greenlet is None else kernel.greenlet.gr_frame
     span = frame_span(user_frame(asleep or _getframe()))
     if isinstance(what, PipeTransfer):
@@ -124,7 +124,7 @@ def _on_node(names: Iterable[str], node: Shape) -> tuple[Kernel, ...]:
 
 
 def _kernels_that_name(kernels: Sequence[KernelFunction], calls: tuple[str, ...]) -> list[str]:
-    """The data movement kernels whose code has one of the calls; all, if none has."""
+    """List the data movement kernels whose code has one of the calls; all, if none has."""
     moving = [kernel for kernel in kernels if kernel.kind is KernelKind.DATAMOVEMENT]
     named = [k for k in moving if not global_names(k.function.__code__).isdisjoint(calls)]
     return [kernel.name for kernel in named or moving]

@@ -1,4 +1,4 @@
-"""Single elements of a block on the simulator."""
+"""Access to single elements of a block in the simulator."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def read(kernel: KernelRun, block: Block, coordinates: Shape) -> float:
 
 def write(kernel: KernelRun, block: Block, coordinates: Shape, value: float) -> None:
     held = _step(kernel, block, WRITE_ELEMENT)
-    with np.errstate(over="ignore"):  # beyond the largest comes infinity
+    with np.errstate(over="ignore"):  # numbers beyond the largest become infinity
         rounded = round_to(np.array(value), held.end.buffer.held)
     held.array[_place(held, coordinates)] = rounded
     held.values = None
@@ -33,11 +33,11 @@ def write(kernel: KernelRun, block: Block, coordinates: Shape, value: float) -> 
 def _step(kernel: KernelRun, block: Block, event: int) -> SimBlock:
     assert isinstance(block, SimBlock)
     if block.kernel is not kernel:
-        raise block.used_by(kernel)
+        raise block.wrong_user(kernel)
     block.step(event)
     return block
 
 
 def _place(block: SimBlock, coordinates: Shape) -> Shape:
-    """A row of tiles has one dimension: its elements are in the first row."""
+    """Return the array index; a row of tiles has one dimension, its elements are in row 0."""
     return (0,) * (block.array.ndim - len(coordinates)) + coordinates

@@ -1,8 +1,8 @@
-"""Block expressions on the simulator: what operators, functions, store() and += compute.
+"""Block expressions in the simulator: what operators, functions, store() and += compute.
 
-The array of a value need not be as large as its block: it is equal along the dimensions it lacks
-(a fill is one number, a broadcast one row or column). A value that has met no element type yet,
-made of fills alone, becomes one of the type it meets.
+A value's array may be smaller than its block: it is equal along the dimensions it lacks (a fill is
+one number, a broadcast one row or column). A value made of fills alone has no element type until it
+meets one, and takes that.
 """
 
 from __future__ import annotations
@@ -44,35 +44,35 @@ if TYPE_CHECKING:
 
 ADD: Final = BY_OPERATOR["+"]
 SINGLE: Final = np.dtype(np.float32)
-computed_at_once: Final = block_math.binary
-stored_at_once: Final = block_math.stored
-reduced_at_once: Final = block_math.row_reduced
+compute_at_once: Final = block_math.binary
+store_at_once: Final = block_math.stored
+reduce_at_once: Final = block_math.row_reduced
 has_nan: Final = block_math.has_nan
 
 
 def binary(kernel: KernelRun, op: BlockOp, left: object, right: object) -> SimExpression:
-    """An operator between two values: apply() for what kernels compute most."""
+    """Compute an operator between two values: apply() for the most common case."""
     if not (isinstance(left, BlockExpression) and isinstance(right, BlockExpression)):
         return apply(kernel, op, (left, right), NO_PARAMETERS)
     if not kernel.is_compute:
         raise wrong_kind(op.spelling, kernel.kind)
     kernel.steps += 1
-    first = as_held(kernel, left) if isinstance(left, SimBlock) else _value(kernel, left)
-    second = as_held(kernel, right) if isinstance(right, SimBlock) else _value(kernel, right)
+    first = read_held(kernel, left) if isinstance(left, SimBlock) else _value(kernel, left)
+    second = read_held(kernel, right) if isinstance(right, SimBlock) else _value(kernel, right)
     applied = kernel.types.of_operator(op, left, right)
     made = None
-    if _is_native(kernel, applied, first, second):
-        made = computed_at_once(applied.native, first, second, kernel.register_bits == 16)
+    if _can_run_natively(kernel, applied, first, second):
+        made = compute_at_once(applied.native, first, second, kernel.register_bits == 16)
     if made is not None:
         result = SimExpression(applied.type, made, kernel)
     else:
-        result = _binary_by_numpy(kernel, applied, op, left, right, first, second)
+        result = _compute_binary(kernel, applied, op, left, right, first, second)
     if kernel.simulation.padding is not None:
-        kernel.simulation.padding.applied(kernel, op, (left, right), NO_PARAMETERS, result)
+        kernel.simulation.padding.note_result(kernel, op, (left, right), NO_PARAMETERS, result)
     return result
 
 
-def _binary_by_numpy(
+def _compute_binary(
     kernel: KernelRun,
     applied: Applied,
     op: BlockOp,
@@ -82,21 +82,21 @@ def _binary_by_numpy(
     second: object,
 ) -> SimExpression:
     if isinstance(left, SimBlock):
-        first = carried(kernel, left)
+        first = carry(kernel, left)
     if isinstance(right, SimBlock):
-        second = carried(kernel, right)
+        second = carry(kernel, right)
     if not applied.is_plain:
         return _apply_unlike(kernel, applied, op, (left, right), NO_PARAMETERS, [first, second])
     if applied.extents:
-        first = _expanded(first, applied.extents[0])
-        second = _expanded(second, applied.extents[1])
-    return _rounded(kernel, applied, applied.meaning(first, second))
+        first = _broadcast(first, applied.extents[0])
+        second = _broadcast(second, applied.extents[1])
+    return _round_result(kernel, applied, applied.meaning(first, second))
 
 
 def apply(
     kernel: KernelRun, op: BlockOp, operands: tuple[object, ...], parameters: Mapping[str, object]
 ) -> SimExpression:
-    """The value of an operation of the table, rounded to the format of expression values."""
+    """Compute an operation of the table, rounded to the format of expression values."""
     if not kernel.is_compute:
         raise wrong_kind(op.spelling, kernel.kind)
     kernel.steps += 1
@@ -105,7 +105,7 @@ def apply(
     key = [id(op), id(parameters)]
     for operand in operands:
         if isinstance(operand, SimBlock):
-            arrays.append(as_held(kernel, operand))
+            arrays.append(read_held(kernel, operand))
             key.append(id(operand.type))
         elif isinstance(operand, SimExpression):
             arrays.append(_value(kernel, operand))
@@ -113,23 +113,23 @@ def apply(
         else:
             is_known = type(operand) is int or type(operand) is float
             position = len(arrays)
-            arrays.append(operand if is_known else _checked_number(op, operand, position, operands))
+            arrays.append(operand if is_known else _require_number(op, operand, position, operands))
             key.append(id(table.number))
     applied = table.known.get(tuple(key))
     if applied is None:
         _check_numbers(op, operands)
         applied = table.result(op, operands, parameters)
-    made = _computed_at_once(kernel, applied, arrays)
+    made = _compute_natively(kernel, applied, arrays)
     if made is not None:
         result = SimExpression(applied.type, made, kernel)
     else:
-        result = _applied_by_numpy(kernel, applied, op, operands, parameters, arrays)
+        result = _compute_by_numpy(kernel, applied, op, operands, parameters, arrays)
     if kernel.simulation.padding is not None:
-        kernel.simulation.padding.applied(kernel, op, operands, parameters, result)
+        kernel.simulation.padding.note_result(kernel, op, operands, parameters, result)
     return result
 
 
-def _applied_by_numpy(
+def _compute_by_numpy(
     kernel: KernelRun,
     applied: Applied,
     op: BlockOp,
@@ -139,30 +139,30 @@ def _applied_by_numpy(
 ) -> SimExpression:
     for position, operand in enumerate(operands):
         if isinstance(operand, SimBlock):
-            arrays[position] = carried(kernel, operand)
+            arrays[position] = carry(kernel, operand)
     if not applied.is_plain:
         return _apply_unlike(kernel, applied, op, operands, parameters, arrays)
     if applied.extents:
         _expand(arrays, applied.extents)
-    return _rounded(kernel, applied, applied.meaning(*arrays))
+    return _round_result(kernel, applied, applied.meaning(*arrays))
 
 
-def _computed_at_once(kernel: KernelRun, applied: Applied, arrays: list[Any]) -> Any:
-    """By the native module, from blocks as they are held; None where it does not apply."""
+def _compute_natively(kernel: KernelRun, applied: Applied, arrays: list[Any]) -> Any:
+    """Compute with the native module, from blocks in their own type; None if it cannot."""
     if applied.native >= 0:
         first, second = arrays
-        if _is_native(kernel, applied, first, second):
-            return computed_at_once(applied.native, first, second, kernel.register_bits == 16)
+        if _can_run_natively(kernel, applied, first, second):
+            return compute_at_once(applied.native, first, second, kernel.register_bits == 16)
         return None
     if applied.row >= 0 and kernel.register_bits == 32:
         scaler = arrays[1]
         if type(scaler) is int and scaler == 1 and arrays[0].shape == applied.extents[0]:
-            return reduced_at_once(applied.row, arrays[0])
+            return reduce_at_once(applied.row, arrays[0])
     return None
 
 
-def _is_native(kernel: KernelRun, applied: Applied, first: Any, second: Any) -> bool:
-    """A product takes whole factors, not what is equal along a dimension."""
+def _can_run_natively(kernel: KernelRun, applied: Applied, first: Array, second: Array) -> bool:
+    """Can the native module compute it? A product needs whole factors, not broadcast ones."""
     if applied.native < 0 or not kernel.register_bits:
         return False
     extents = applied.extents
@@ -172,18 +172,18 @@ def _is_native(kernel: KernelRun, applied: Applied, first: Any, second: Any) -> 
 def _value(kernel: KernelRun, operand: object) -> Array:
     assert isinstance(operand, SimExpression)
     if operand.kernel is not kernel:
-        raise _of_another(operand, kernel)
+        raise _foreign_value(operand, kernel)
     return operand.array
 
 
-def _rounded(kernel: KernelRun, applied: Applied, computed: Any) -> SimExpression:
-    """The result of a plain operation."""
+def _round_result(kernel: KernelRun, applied: Applied, computed: Array) -> SimExpression:
+    """Round the result of a plain operation."""
     if applied.computes and has_nan(computed) is not False:
         computed = special_values.computed(computed)
     if computed.dtype is not SINGLE or kernel.dest is not float32:
         computed = round_to(computed, format_of(kernel, applied.type.dtype))
-    if computed.base is not None:  # a slot or a view of one changes with its block
-        computed = computed.copy("K")  # a matrix product takes a transposed block as it is
+    if computed.base is not None:  # a slot or a view of a slot changes with its block
+        computed = computed.copy("K")  # a matrix product accepts transposed memory
     return SimExpression(applied.type, computed, kernel)
 
 
@@ -195,24 +195,24 @@ def _apply_unlike(
     parameters: Mapping[str, object],
     arrays: list[object],
 ) -> SimExpression:
-    """An operation with parameters, or with operands that are not whole blocks of one type."""
+    """Compute an operation with parameters or with operands other than whole blocks of a type."""
     if applied.converts:
         for position, is_untyped in enumerate(applied.converts):
             if is_untyped:
-                arrays[position] = converted(kernel, arrays[position], applied.dtype)
+                arrays[position] = convert(kernel, arrays[position], applied.dtype)
     if applied.extents:
         _expand(arrays, applied.extents)
     if applied.numbers:
-        parameters = _converted_parameters(applied, parameters)
+        parameters = _convert_parameters(applied, parameters)
     if kernel.simulation.rounding.is_chips and operands:
-        computed = chip_rounding.computed(kernel, applied, op, operands, arrays, parameters)
+        computed = chip_rounding.compute(kernel, applied, op, operands, arrays, parameters)
     else:
         computed = np.asarray(applied.meaning(*arrays, **parameters))
     if applied.computes and has_nan(computed) is not False:
         computed = special_values.computed(computed)
     # A fill stays exact until it meets an element type.
     if not operands and applied.type.dtype is not None:
-        computed = np.asarray(converted(kernel, computed, applied.type.dtype))
+        computed = np.asarray(convert(kernel, computed, applied.type.dtype))
     elif operands and (computed.dtype is not SINGLE or kernel.dest is not float32):
         computed = round_to(computed, format_of(kernel, applied.type.dtype))
     snapshot = computed if computed.base is None else computed.copy()
@@ -222,7 +222,7 @@ def _apply_unlike(
     return result
 
 
-def _of_another(value: SimExpression, kernel: KernelRun) -> RuleBroken:
+def _foreign_value(value: SimExpression, kernel: KernelRun) -> RuleBroken:
     owner = value.kernel
     return RuleBroken(
         codes.BUFFER_ENDS,
@@ -233,27 +233,27 @@ def _of_another(value: SimExpression, kernel: KernelRun) -> RuleBroken:
 
 
 def format_of(kernel: KernelRun, dtype: DType | None) -> DType:
-    """Values of expressions: floats have the format of DST, integers their own type."""
+    """Return the format of expression values: DST's for floats, their own type for integers."""
     return kernel.dest if dtype is None or dtype.is_float else dtype
 
 
 def read(kernel: KernelRun, block: SimBlock) -> Array:
-    """The value of a block as an operand. It changes with the block, if it is not a copy."""
-    as_held(kernel, block)
-    return carried(kernel, block)
+    """Return the value of a block as an operand. Unless it is a copy, it changes with the block."""
+    read_held(kernel, block)
+    return carry(kernel, block)
 
 
-def as_held(kernel: KernelRun, block: SimBlock) -> Array:
-    """The block is read: its elements, not in the type that expressions work in if nobody asked."""
+def read_held(kernel: KernelRun, block: SimBlock) -> Array:
+    """Read the block: its elements, already converted for expressions or in its own type."""
     if block.kernel is not kernel:
-        raise block.used_by(kernel)
+        raise block.wrong_user(kernel)
     block.step(READ)
     if block.running_sum is not None:
         block.settle()
     return block.array if block.values is None else block.values
 
 
-def carried(kernel: KernelRun, block: SimBlock) -> Array:
+def carry(kernel: KernelRun, block: SimBlock) -> Array:
     if kernel.inexact and block.end.buffer.held in kernel.inexact:
         return round_to(block.carry(), kernel.dest)
     return block.carry()
@@ -263,14 +263,16 @@ def carried(kernel: KernelRun, block: SimBlock) -> Array:
 
 
 def _check_numbers(op: BlockOp, operands: tuple[object, ...]) -> None:
-    """Once for calls whose operands are of the same types."""
+    """Check the numbers among operands; once for calls whose operands have the same types."""
     for position, operand in enumerate(operands):
         if not isinstance(operand, (SimBlock, SimExpression)):
-            _checked_number(op, operand, position, operands)
+            _require_number(op, operand, position, operands)
 
 
-def _checked_number(op: BlockOp, value: Any, position: int, operands: tuple[object, ...]) -> Any:
-    """`value`, which must be a number where one is allowed, beside a block."""
+def _require_number(
+    op: BlockOp, value: object, position: int, operands: tuple[object, ...]
+) -> object:
+    """Return `value` if it is a number and may be one beside a block; raise RuleBroken if not."""
     if isinstance(value, np.generic):
         value = value.item()
     types = [
@@ -293,13 +295,13 @@ def not_a_value(call: str, value: object, helps: tuple[str, ...] = ()) -> RuleBr
     )
 
 
-def converted(kernel: KernelRun, value: Any, dtype: DType | None) -> Any:
-    """A number or a fill beside a block: a value in the format of DST, as all others."""
+def convert(kernel: KernelRun, value: Any, dtype: DType | None) -> Any:
+    """Convert a number or a fill beside a block to the format of DST."""
     if isinstance(value, (int, float)):
-        # The scaler of a reduction, say; 0.0 and -0.0 are one key, so they are not kept.
-        return (_kept_scalar if value else _scalar)(value, dtype, kernel.dest)
+        # Cache scalers of reductions and the like; not 0.0 and -0.0, which are one key.
+        return (_cached_scalar if value else _scalar)(value, dtype, kernel.dest)
     if dtype is not None and not dtype.is_float:
-        return _whole(value, dtype)
+        return _to_whole(value, dtype)
     return round_to(value.astype(np.float32), kernel.dest)
 
 
@@ -308,7 +310,7 @@ def _scalar(value: int | float, dtype: DType | None, dest: DType) -> Any:
     return round_to(number, dest)[()] if dtype is None or dtype.is_float else number
 
 
-_kept_scalar: Final = lru_cache(typed=True)(_scalar)
+_cached_scalar: Final = lru_cache(typed=True)(_scalar)
 
 
 def _number(value: int | float, dtype: DType | None) -> Any:
@@ -317,14 +319,14 @@ def _number(value: int | float, dtype: DType | None) -> Any:
             return np.float32(value)
         except OverflowError:  # an int beyond all floats
             return np.float32(np.inf if value > 0 else -np.inf)
-    return _whole(np.array(value, np.int64 if _fits(value) else np.float64), dtype)[()]
+    return _to_whole(np.array(value, np.int64 if _fits(value) else np.float64), dtype)[()]
 
 
 def _fits(value: int | float) -> bool:
     return isinstance(value, int) and -(2**63) <= value < 2**63
 
 
-def _whole(values: Array, dtype: DType) -> Any:
+def _to_whole(values: Array, dtype: DType) -> Any:
     whole = round_to(values, dtype)
     if not np.array_equal(whole, values):
         raise RuleBroken(
@@ -338,19 +340,19 @@ def _whole(values: Array, dtype: DType) -> Any:
     return whole
 
 
-def _converted_parameters(applied: Applied, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The numbers among the parameters in the element type of the operands."""
+def _convert_parameters(applied: Applied, parameters: Mapping[str, Any]) -> Mapping[str, object]:
+    """Convert the numbers among the parameters to the element type of the operands."""
     numbers = {name: _number(parameters[name], applied.dtype) for name in applied.numbers}
     return {**parameters, **numbers}
 
 
 def _expand(arrays: list[object], extents: tuple[Shape | None, ...]) -> None:
     for position, extent in enumerate(extents):
-        arrays[position] = _expanded(arrays[position], extent)
+        arrays[position] = _broadcast(arrays[position], extent)
 
 
-def _expanded(array: Any, extent: Shape | None) -> Any:
-    """The whole block, where it matters which elements are there."""
+def _broadcast(array: Any, extent: Shape | None) -> Any:
+    """Broadcast to the whole block, if it matters which elements are there."""
     if extent is None or array.shape == extent:
         return array
     return np.broadcast_to(array, extent)
@@ -362,7 +364,7 @@ def _expanded(array: Any, extent: Shape | None) -> Any:
 def _follow_shapeless(
     kernel: KernelRun, operands: tuple[object, ...], result: SimExpression
 ) -> None:
-    """What a value without a shape went into is now the one that needs one."""
+    """Let the result need a shape from now on, in place of its operands without a shape."""
     for operand in operands:
         if type(operand) is SimExpression:
             kernel.shapeless.pop(operand, None)
@@ -373,66 +375,66 @@ def _follow_shapeless(
 # Storing ------------------------------------------------------------------------------------------
 
 
-def store(kernel: KernelRun, value: Any, block: SimBlock) -> None:
+def store(kernel: KernelRun, value: object, block: SimBlock) -> None:
     if not kernel.is_compute:
         running = running_engine(None)
         foreign = running is not None and running is not kernel
-        raise block.used_by(running) if foreign else wrong_kind("Block.store()", kernel.kind)
+        raise block.wrong_user(running) if foreign else wrong_kind("Block.store()", kernel.kind)
     if type(value) is SimExpression and value.type is block.type and value.kernel is kernel:
         stored = value.array
     else:
-        stored = _storable(kernel, value, block, "Block.store()")
+        stored = _find_array(kernel, value, block, "Block.store()")
     block.step(STORE, user_place() if block.state.row[STORE] is None else None)
-    if not block.end.is_producer:  # a value of its own: the chip cannot pack over read space
+    if not block.end.is_producer:  # its own memory: the chip cannot pack over read space
         block.slot = np.empty_like(block.slot)
         block.slot_words = block.slot.view(block.slot_words.dtype)
     block.is_bare = False
-    block.values = block.running_sum = None  # a sum from before is replaced
+    block.values = block.running_sum = None  # the store replaces an earlier sum
     buffer = block.end.buffer
-    if buffer.rounds and stored.dtype is SINGLE:  # as round_into() does
-        if not stored_at_once(stored, block.slot):
+    if buffer.rounds and stored.dtype is SINGLE:  # inlined round_into()
+        if not store_at_once(stored, block.slot):
             block.slot[...] = stored
     else:
         round_into(block.slot, stored, buffer.held, buffer.way)
     if kernel.simulation.padding is not None:
-        kernel.simulation.padding.stored(value, block)
+        kernel.simulation.padding.note_store(value, block)
 
 
-def _storable(kernel: KernelRun, value: Any, block: SimBlock, call: str) -> Array:
-    """The value's array, once it is known to fit into the block."""
+def _find_array(kernel: KernelRun, value: object, block: SimBlock, call: str) -> Array:
+    """Return the value's array after checking that it fits the block."""
     array: Array
     if type(value) is SimExpression:
         if value.kernel is not kernel:
-            raise _of_another(value, kernel)
+            raise _foreign_value(value, kernel)
         array = value.array
         if not is_complete(value.type.shape):
             kernel.shapeless.pop(value, None)
     elif type(value) is SimBlock:
-        array = read(kernel, value)  # without an operator, it passes DST all the same
+        array = read(kernel, value)  # without an operator, the value passes DST too
     else:
         raise not_a_value(call, value, helps_instead(value))
     if value.type is not block.type or block.type.layout is ROW_MAJOR_LAYOUT:
         store_type(value.type, block.type)
     if value.type.dtype is None:
-        array = converted(kernel, array, block.type.dtype)
+        array = convert(kernel, array, block.type.dtype)
     return array
 
 
-def accumulate(kernel: KernelRun, block: SimBlock, value: Any) -> None:
+def accumulate(kernel: KernelRun, block: SimBlock, value: object) -> None:
     """`block += value`: on a reserved block a running sum, on a waited one a store of the sum."""
     if not kernel.is_compute:
         raise wrong_kind("+= on a block", kernel.kind)
     if block.kernel is not kernel:
-        raise block.used_by(kernel)
+        raise block.wrong_user(kernel)
     if not block.end.is_producer:
         store(kernel, binary(kernel, ADD, block, value), block)
         return
     if is_number(value):
         if block.type.layout is ROW_MAJOR_LAYOUT:
-            store_type(block.type, block.type)  # nothing is computed with it
-        added = converted(kernel, value, block.type.dtype)
+            store_type(block.type, block.type)  # no operation takes it: this raises
+        added = convert(kernel, value, block.type.dtype)
     else:
-        added = _storable(kernel, value, block, "+=")
+        added = _find_array(kernel, value, block, "+=")
     is_first = block.state is State.MUST_WRITE
     block.step(ACCUMULATE)
     before = block.carry() if block.running_sum is None else block.running_sum
@@ -441,4 +443,4 @@ def accumulate(kernel: KernelRun, block: SimBlock, value: Any) -> None:
     way = chip_rounding.way_of_sum(kernel, value)
     block.running_sum = round_to(summed, format_of(kernel, block.type.dtype), way=way)
     if kernel.simulation.padding is not None:
-        kernel.simulation.padding.accumulated(kernel, value, block, is_first)
+        kernel.simulation.padding.note_accumulate(kernel, value, block, is_first)

@@ -1,4 +1,4 @@
-"""What goes wrong in a kernel, as one KernelFault."""
+"""Turn whatever goes wrong in a kernel into one KernelFault."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from .watchdog import Spinning
 if TYPE_CHECKING:
     from .kernel import KernelRun
 
-MOST_CALLERS = 8  # that are shown, the outermost among them
+MOST_CALLERS = 8  # most callers shown, including the outermost
 
 
 def rule_fault(kernel: KernelRun, broken: RuleBroken) -> KernelFault:
-    """`broken` was raised by a call of the kernel: the innermost user frame is the place, unless it
-    is known better.
+    """Describe a rule that a call of the kernel broke. The place is the innermost user frame,
+    unless `broken` has a better one.
     """
     broken = with_tensor_name(broken, kernel.simulation.tensor_names.get(id(broken.subject), ""))
     if broken.place is not None:
@@ -33,7 +33,7 @@ def rule_fault(kernel: KernelRun, broken: RuleBroken) -> KernelFault:
 def fault_at(
     kernel: KernelRun, broken: RuleBroken, place: Place | None, label: str = ""
 ) -> KernelFault:
-    """`broken` is known later than it happened: `place` was remembered."""
+    """Describe a rule that was found broken only later, at the remembered `place`."""
     span = span_of(place) if place is not None else None
     return _fault(kernel, broken, [span] if span is not None else [], label)
 
@@ -43,7 +43,7 @@ def fault_in(kernel: KernelRun, broken: RuleBroken, span: Span) -> KernelFault:
 
 
 def exception_fault(kernel: KernelRun, error: BaseException) -> TTLError | SystemExit:
-    """An exception of the user's own code, or of ours, which is never the user's mistake."""
+    """Describe an exception of the user's code, or of ours, which is never the user's mistake."""
     # Imported only when something went wrong.
     from ttl.language.mistakes import ENDS, language_mistake, misspelt_name, signature_help
     from ttl.source.functions import own_code
@@ -59,7 +59,7 @@ def exception_fault(kernel: KernelRun, error: BaseException) -> TTLError | Syste
     spans = traceback_spans(error.__traceback__)
     text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     is_ours = raised_by_pyttlang(error.__traceback__)
-    if is_ours and not isinstance(error, RecursionError):  # a recursion ends wherever it is
+    if is_ours and not isinstance(error, RecursionError):  # a recursion can end anywhere
         broken = RuleBroken(codes.INTERNAL, f"pyttlang failed: {text}")
         return InternalError(_fault(kernel, broken, spans).diagnostics[0])
     helps = (ENDS,) if isinstance(error, SystemExit) else signature_help(error)
@@ -68,9 +68,9 @@ def exception_fault(kernel: KernelRun, error: BaseException) -> TTLError | Syste
 
 
 def is_raised_by_program(error: BaseException) -> bool:
-    """Is it of a `raise` of the program, such as `raise KeyboardInterrupt`? One from outside comes
-    between any two instructions, or from the handler of a signal."""
-    import signal  # what most runs never need
+    """Does a `raise` in the program raise it, such as `raise KeyboardInterrupt`? Outside exceptions
+    come between any two instructions, or from a signal handler."""
+    import signal  # most runs never need it
 
     entries = list(_entries(error.__traceback__))
     innermost = entries[-1]
@@ -78,7 +78,7 @@ def is_raised_by_program(error: BaseException) -> bool:
     if not is_user_file(code.co_filename) or not is_raise((code, innermost.tb_lasti)):
         return False
     handlers = [signal.getsignal(number) for number in signal.valid_signals()]
-    of_handlers = [getattr(each, "__code__", None) for each in handlers]  # methods have it, too
+    of_handlers = [getattr(each, "__code__", None) for each in handlers]  # methods have it too
     return not any(entry.tb_frame.f_code in of_handlers for entry in entries)
 
 
@@ -98,7 +98,7 @@ def spinning_fault(kernel: KernelRun, spinning: Spinning) -> KernelFault:
 
 
 def _is_quit_of_debugger(error: BaseException) -> bool:
-    """`q` in pdb, which exits since Python 3.14. The module is loaded if it can be."""
+    """Is it `q` in pdb, which exits since Python 3.14? pdb may not be loaded."""
     place = error.__traceback__ if isinstance(error, SystemExit) else None
     while place is not None:
         if place.tb_frame.f_globals.get("__name__") == "pdb":

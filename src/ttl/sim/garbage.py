@@ -1,7 +1,7 @@
 """Fewer garbage collections while a simulation runs.
 
-Blocks, transfers and values are freed by their reference counts; looking for cycles among them
-every 700 objects costs some percent of a run and half of a small launch.
+Reference counts free blocks, transfers and values; looking for cycles among them every 700 objects
+costs a few percent of a run and half of a small launch.
 """
 
 from __future__ import annotations

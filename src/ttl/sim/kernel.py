@@ -37,7 +37,7 @@ from .place import (
     user_place,
 )
 from .plan import KernelPlan
-from .recording import COPY_START, append, numbered, record, record_buffer, record_copy
+from .recording import COPY_START, append, number_place, record, record_buffer, record_copy
 from .semaphores import SemaphoreWait, increment, set_value, wait_for
 from .transfers import SimTransfer
 
@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 
 MUST_WRITE: Final = State.MUST_WRITE
 MUST_READ: Final = State.MUST_READ
-# A member of an Enum takes long to find.
+# Enum members are slow to look up.
 RESERVED: Final = EventKind.BUFFER_RESERVE
 WAITED: Final = EventKind.BUFFER_WAIT
 BLOCKED: Final = EventKind.KERNEL_BLOCKED
@@ -61,7 +61,7 @@ NO_EVENTS: Final[list[object]] = []
 
 
 class KernelRun(Engine):
-    """Runs a kernel function on a node and is its engine."""
+    """A kernel function running on a node; the engine of its calls."""
 
     __slots__ = (
         "broken",
@@ -122,20 +122,20 @@ class KernelRun(Engine):
         self.node_number = len(simulation.nodes)  # from 1
         self.written: Marks | None = None  # none until there is something to mark
         self.read: Marks | None = None
-        self.read_back: Marks | None = None  # what the node has written itself before
+        self.read_back: Marks | None = None  # parts that the node itself wrote before
         is_followed = simulation.padding is not None or simulation.marks_reads
         self.is_observed = self.recorder is not None or is_followed
         self.name = plan.name
         self.waiting_place: Place | None = None  # of a transfer's wait(), for the recorder
-        self.track: object = 0  # an object that all events share, as is code_number
-        self.kinds: Any = ()  # of events that are recorded
+        self.track: object = 0  # shared by all events, like code_number
+        self.kinds: Any = ()  # kinds of events to record
         self.records_all = False
         self.raw: list[object] = NO_EVENTS
         if self.recorder is not None:
             self.track = self.recorder.track(coordinate, plan.name)
             self.kinds, self.raw = self.recorder.kinds, self.recorder.raw
             self.records_all = self.recorder.records_all
-        self.code: CodeType | None = None  # of the program, the latest that an event came from
+        self.code: CodeType | None = None  # the latest code of the program that an event came from
         self.code_number: object = 0
         self.function = plan.function
         self.kind = plan.kind
@@ -144,20 +144,20 @@ class KernelRun(Engine):
         self.inexact = plan.inexact
         self.register_bits = plan.register_bits
         self.coordinate = coordinate
-        # The one empty dict until there is something to keep: a launch makes hundreds of kernels,
-        # and the garbage collector counts their dicts.
-        self.reserving: dict[DataflowBuffer, BufferEnd] = NOTHING  # the ends it has used
+        # Shared and empty until needed: a launch makes hundreds of kernels, and the garbage
+        # collector counts their dicts.
+        self.reserving: dict[DataflowBuffer, BufferEnd] = NOTHING  # ends this kernel has used
         self.waiting: dict[DataflowBuffer, BufferEnd] = NOTHING
         self.transfers: dict[SimTransfer, None] = NOTHING  # not waited for yet, oldest first
-        self.shapeless: dict[SimExpression, Place | None] = NOTHING  # values that need a shape yet
-        self.signposts: dict[Any, Place | None] = NOTHING  # made, and not entered yet
-        self.source_roles: dict[PipeNet, list[SourceRole]] = NOTHING  # of the nets it has used
+        self.shapeless: dict[SimExpression, Place | None] = NOTHING  # shape still unknown
+        self.signposts: dict[Any, Place | None] = NOTHING  # created but not entered yet
+        self.source_roles: dict[PipeNet, list[SourceRole]] = NOTHING  # of nets it has used
         self.receiver_roles: dict[PipeNet, list[ReceiverRole]] = NOTHING
         self.broken: RuleBroken | None = None  # the first rule that it broke
         self.exiting: tuple[SimBlock, ...] = ()  # left by their `with` before an older one
-        self.copies = 0  # started
+        self.copies = 0  # copies started
         self.steps = 0  # block expressions computed
-        self.greenlet: Greenlet | None = None  # from its start on
+        self.greenlet: Greenlet | None = None  # set when it starts
         self.waiting_for: BufferEnd | PipeTransfer | SemaphoreWait | None = None
         self.is_polling = False
         self.is_finished = False
@@ -201,12 +201,12 @@ class KernelRun(Engine):
 
     def _observe_reserve(self, end: BufferEnd, block: SimBlock) -> None:
         if self.simulation.padding is not None:
-            self.simulation.padding.reserved(block)
+            self.simulation.padding.note_reserve(block)
         if self.recorder is not None:
             record_buffer(self, RESERVED, end, block.place)
 
     def _claim(self, buffer: DataflowBuffer, end: BufferEnd) -> BufferEnd:
-        """From its first use on, this end is this kernel's alone."""
+        """Make this end the kernel's on its first use, unless another kernel has it."""
         if self.transfers is NOTHING:
             self.reserving, self.waiting, self.transfers, self.shapeless = {}, {}, {}, {}
         if end.kernel is not None and end.kernel is not self:
@@ -229,7 +229,7 @@ class KernelRun(Engine):
             if self.recorder is not None:
                 place: Place = place_at(FURTHER_BEHIND)
                 self.sleep(end, end.buffer.declared.name, end.buffer.filled, place)
-            else:  # the same, for the most common case
+            else:  # inlined sleep(), for the most common case
                 self.waiting_for = end
                 simulation.switch_to_next()
                 self.waiting_for = None
@@ -238,7 +238,7 @@ class KernelRun(Engine):
         buffers = self.simulation.nodes[self.coordinate]
         if buffer.index < len(buffers):
             found = buffers[buffer.index]
-            # A body that is run for every node declares its buffers anew each time.
+            # A body that runs once per node declares its buffers anew each time.
             if found.declared is buffer or self.simulation.program.kernels_by_node:
                 return found
         raise RuleBroken(
@@ -271,11 +271,11 @@ class KernelRun(Engine):
 
     def publish_block(self, block: Block) -> None:
         assert isinstance(block, SimBlock)
-        block.filled()
+        block.note_written()
         block.release()
 
     def poll(self, what: BufferEnd | PipeTransfer) -> None:
-        """Let others run, because this kernel asks whether it need wait."""
+        """Let others run, because this kernel asks whether it must wait."""
         self.waiting_for, self.is_polling = what, True
         self.simulation.poll(self)
         self.waiting_for, self.is_polling = None, False
@@ -287,10 +287,10 @@ class KernelRun(Engine):
         value: int,
         caller: Place | None = None,
     ) -> None:
-        """Let others run until one of them wakes this kernel; `caller` is known to some."""
+        """Let others run until one of them wakes this kernel; `caller` is its place, if known."""
         place = None
         if self.recorder is not None and (self.records_all or BLOCKED in self.kinds):
-            place = numbered(self, caller)
+            place = number_place(self, caller)
             append(self.raw, BLOCKED, self.track, subject, value, place[0], place[1], None)
         self.waiting_for = what
         self.simulation.switch_to_next()
@@ -300,9 +300,9 @@ class KernelRun(Engine):
             append(self.raw, RESUMED, self.track, subject, value, place[0], place[1], None)
 
     def wake(self, sleeper: KernelRun) -> None:
-        """It comes next, while the block is in the processor's cache.
+        """Make the sleeper ready; it runs next, while the block is in the processor's cache.
 
-        After a kernel that uses pipes it comes last: others can go on with what is on its way to
+        If this kernel uses pipes, the sleeper runs last: others can use data that is on its way to
         them, and the sleeper then finds more than one block.
         """
         if self.source_roles or self.receiver_roles:
@@ -311,31 +311,31 @@ class KernelRun(Engine):
             self.ready.appendleft(sleeper)
 
     def refuse_nested_exit(self) -> None:
-        """A `with` inside the `with` of an older block of its buffer has ended before it."""
+        """Report a `with` that ended before that of an older block of its buffer around it."""
         raise self.exiting[0].left_too_early()
 
     # Copies
 
-    def slice(self, tensor: Any, index: Any) -> TensorSlice:
+    def slice(self, tensor: Any, index: object) -> TensorSlice:
         if self.is_compute:
             raise wrong_kind("a tensor slice", self.kind)
         part: TensorSlice = tensor.storage.part(tensor, index)
         return part
 
-    def copy(self, source: Any, destination: Any) -> SimTransfer:
-        """Check both ends and step the blocks; nothing moves yet."""
+    def copy(self, source: object, destination: object) -> SimTransfer:
+        """Check both ends and step the blocks; the data moves later."""
         if self.is_compute:
             raise wrong_kind("ttl.copy()", self.kind)
-        place: Place = place_at(BEHIND_LANGUAGE)  # the user's: above it is ttl.copy()
+        place: Place = place_at(BEHIND_LANGUAGE)  # the user's place: the frame above is ttl.copy()
         transfer: SimTransfer
         if isinstance(source, TensorSlice) and isinstance(destination, SimBlock):
             transfer = Load(self, source, destination, place)
             if destination.kernel is not self:
-                raise destination.used_by(self)
+                raise destination.wrong_user(self)
             destination.step(COPY_INTO)
         elif isinstance(source, SimBlock) and isinstance(destination, TensorSlice):
             if source.kernel is not self:
-                raise source.used_by(self)
+                raise source.wrong_user(self)
             transfer = Save(self, destination, source, place)
             source.step(COPY_FROM)
         elif isinstance(source, ReceiverRole) and isinstance(destination, SimBlock):
@@ -417,10 +417,10 @@ class KernelRun(Engine):
     def binary(self, op: BlockOp, left: object, right: object) -> SimExpression:
         return expressions.binary(self, op, left, right)
 
-    def store(self, value: Any, block: SimBlock) -> None:
+    def store(self, value: object, block: SimBlock) -> None:
         expressions.store(self, value, block)
 
-    def accumulate(self, block: Block, value: Any) -> None:
+    def accumulate(self, block: Block, value: object) -> None:
         assert isinstance(block, SimBlock)
         expressions.accumulate(self, block, value)
 
@@ -451,7 +451,7 @@ class KernelRun(Engine):
 
 
 def notice(broken: RuleBroken) -> None:
-    """Remember the first error of the running kernel; hasattr() may ask for any name."""
+    """Remember the running kernel's first error; hasattr() may ask for unknown names."""
     kernel = running_engine(None)
     is_error = broken.code.severity is Severity.ERROR and broken.code is not codes.UNKNOWN_NAME
     if is_error and isinstance(kernel, KernelRun) and kernel.broken in (None, broken.origin):

@@ -1,4 +1,4 @@
-"""What a kernel must not leave behind when it ends."""
+"""Checks at the end of a kernel: open transfers, held blocks and other leftovers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .kernel import KernelRun
 from .place import labels
 
 
-def returned(kernel: KernelRun) -> KernelFault:
+def returned_value_fault(kernel: KernelRun) -> KernelFault:
     span = returned_span(own_code(kernel.function))
     return fault_in(kernel, kernel_returns_value(kernel.name), span)
 
@@ -32,7 +32,7 @@ def check_end(kernel: KernelRun) -> None:
             if end.acquired != end.released:
                 _tolerate_held_block(kernel, end)
             elif _is_over(end.other, kernel):
-                end.buffer.hand_on()
+                end.buffer.free_slots()
     for made, place in kernel.signposts.items():
         raise fault_at(kernel, without_with(made.name), place)
     for place in kernel.shapeless.values():
@@ -40,7 +40,7 @@ def check_end(kernel: KernelRun) -> None:
 
 
 def _is_over(end: BufferEnd, ending: KernelRun) -> bool:
-    """Will nobody touch a block at this end any more? A held one may still be written from afar."""
+    """Is this end done for good? A held block may still be written by another node."""
     user = end.kernel
     has_ended = user is not None and (user is ending or user.is_finished)
     return has_ended and end.acquired == end.released
@@ -72,7 +72,7 @@ def _tolerate_held_block(kernel: KernelRun, end: BufferEnd) -> None:
 
 
 def _without_source(kernel: KernelRun, call: str) -> tuple[str, ...]:
-    """Nothing is supplied to a function whose text is nowhere, or was edited since."""
+    """Note that nothing could be inserted: the function's source is missing or was edited since."""
     assert isinstance(kernel.function, FunctionType)
     if function_tree(own_code(kernel.function)) is not None:
         return ()

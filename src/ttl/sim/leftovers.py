@@ -13,12 +13,12 @@ from .buffer import BufferEnd, NodeBuffer
 from .place import span_of
 
 
-def leftovers(nodes: Mapping[Shape, Sequence[NodeBuffer]]) -> list[Diagnostic]:
+def find_leftovers(nodes: Mapping[Shape, Sequence[NodeBuffer]]) -> list[Diagnostic]:
     """One diagnostic for each dataflow buffer that holds data on any node."""
     holding: dict[int, list[tuple[Shape, NodeBuffer]]] = {}
     for coordinate, buffers in nodes.items():
         for buffer in buffers:
-            if buffer.filled and buffer.shard is None:  # what a tensor has is where it belongs
+            if buffer.filled and buffer.shard is None:  # a tensor keeps its pushed data
                 holding.setdefault(buffer.declared.index, []).append((coordinate, buffer))
     return [_leftover(holding[index], len(nodes)) for index in sorted(holding)]
 

@@ -1,8 +1,8 @@
 """Sends of nodes that receive what they send: rule OWN of pipes.
 
-Whether the node's own receive goes into the block that was sent is only known when it is made. So
-such a send waits for it like for all others until no kernel can go on; what is a deadlock then is
-remembered, and told if the receive is another one, or never comes.
+Whether the node's own receive goes into the sent block is known only when the kernel makes it. So
+the send waits for that receive too, until no kernel can continue. That would be a deadlock: it is
+remembered, and reported if the receive is a different one or never comes.
 """
 
 from __future__ import annotations
@@ -25,20 +25,20 @@ if TYPE_CHECKING:
 
 
 class Loopbacks:
-    """Those of one run."""
+    """The sends in one run that may receive their own data."""
 
     __slots__ = ("_faults", "_users", "nets")
 
     def __init__(self) -> None:
-        self._faults: dict[tuple[Shape, Place], KernelFault] = {}  # by node and copy, the first
+        self._faults: dict[tuple[Shape, Place], KernelFault] = {}  # the first one, by node and copy
         self._users: dict[PipeNet, int] = {}
-        self.nets: set[PipeNet] = set()  # of which a source has received what it sent
+        self.nets: set[PipeNet] = set()  # nets in which a source has received its own data
 
-    def go_on(self, simulation: Simulation) -> bool:
-        """No kernel can go on: some of these sends do. False if there is none.
+    def resume_sends(self, simulation: Simulation) -> bool:
+        """Let some of these sends continue when no kernel can; return False if there are none.
 
-        Of nets that another kernel of the node may receive from, one at a time: where it is the
-        other one that posts, something else may let it.
+        In nets that several kernels of the node may receive from, only one send continues: if
+        another kernel posts, it may be able to after that.
         """
         waiting = [
             kernel.waiting_for
@@ -58,7 +58,7 @@ class Loopbacks:
         return True
 
     def _users_of_net(self, send: PipeSend, kernels: Iterable[KernelFunction]) -> int:
-        """How many kernels of a node see it; what they have in lists is not counted."""
+        """Count the kernels of a node that see the net, except through lists."""
         net = send.meeting.pipe.net
         if net not in self._users:
             moving = [each for each in kernels if each.kind is KernelKind.DATAMOVEMENT]
@@ -68,11 +68,11 @@ class Loopbacks:
         return self._users[net]
 
     def fault_of(self, send: PipeSend) -> KernelFault:
-        """The deadlock that it was."""
+        """Return the deadlock remembered for a send."""
         return self._faults[_key(send)]
 
     def check_end(self, pipes: Iterable[PipeRun]) -> None:
-        """A kernel has ended that had to receive what it sent."""
+        """Raise the deadlock of a send whose kernel ended without receiving its own data."""
         for pipe in pipes:
             for send in pipe.owed:
                 if send.kernel.is_finished:

@@ -1,8 +1,8 @@
-"""Which parts of tensors a kernel has written and, where it can matter, read.
+"""The parts of tensors that a kernel has written and, if it can matter, read.
 
 rule UNITS   a tensor of tiles has a map of its tiles, a row-major one a list of boxes of elements
-rule MARK    a unit holds the number of the line that touched it last, 0 if none has
-rule READS   reads are marked only in programs that may read what they write
+rule MARK    a unit holds the number of the line that last touched it, 0 if none has
+rule READS   reads are marked only in programs that may read tensors they write
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from ttl.semantics.types import Shape
 
 from .place import Place
 
-MOST_PLACES = 255  # of one kernel and tensor; those after share the last number
+MOST_PLACES = 255  # places per kernel and tensor; further ones share the last number
 UnitMap: TypeAlias = NDArray[np.uint8]
 marked: Final = block_math.marked
 
@@ -56,7 +56,7 @@ class TensorMarks:
 
 
 class Marks:
-    """What one kernel has read, or written; most copies are made by the line that made the last."""
+    """Parts that one kernel has read or written; most copies come from the last one's line."""
 
     __slots__ = ("_at", "_code", "_current", "_map", "_number", "_tensor", "by_tensor")
 
@@ -80,7 +80,7 @@ class Marks:
             self._current.boxes[part.starts, part.shape] = self._number
 
     def units_in(self, part: TensorSlice) -> UnitMap:
-        """Of a part, in its shape."""
+        """Return the marks of the units of a part, in its shape."""
         found = self.by_tensor.get(id(part.tensor.storage))
         if found is None:
             return np.zeros(part.shape, np.uint8)

@@ -1,12 +1,12 @@
-"""A block of one node written into the same slot of its buffer on other nodes.
+"""Multicasts: a block of one node is written into the same slot of its buffer on other nodes.
 
-Nothing but the program's semaphores says that the receivers are ready. So this checks that each of
-them has reserved that very slot.
+Only the program's semaphores order receivers and sender, so complete() checks that each receiver
+has reserved that very slot.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ttl.diagnostics import RuleBroken, codes
 from ttl.diagnostics.multicasts import receiver_not_ready
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class MulticastTransfer(SimTransfer):
-    """`block` is sent; the others get it where `destination` is in its buffer."""
+    """A multicast of `block` into the slot of `destination` on each node."""
 
     __slots__ = ("destination", "nodes")
 
@@ -54,7 +54,7 @@ class MulticastTransfer(SimTransfer):
         receivers = [self._receiver(node) for node in self.nodes if node != self.kernel.coordinate]
         source.step(COPY_FROM_DONE)
         for block in receivers:
-            block.filled()
+            block.note_written()
             block.take(source)
         if self.is_loopback:
             destination.step(COPY_INTO_DONE)
@@ -72,21 +72,22 @@ class MulticastTransfer(SimTransfer):
 
 
 def start_multicast(
-    kernel: KernelRun, source: Any, destination: Any, nodes: tuple[Shape, ...], place: Place
+    kernel: KernelRun, source: object, destination: object, nodes: tuple[Shape, ...], place: Place
 ) -> MulticastTransfer:
-    """Check the ends; nothing moves yet."""
-    _check(kernel, source, destination)
-    transfer = MulticastTransfer(kernel, source, destination, nodes, place)
-    if transfer.destination is source and nodes == (kernel.coordinate,):
+    """Check the ends and step the blocks; the data moves later."""
+    sent, target = _require_block(kernel, source), _require_block(kernel, destination)
+    _check(sent, target)
+    transfer = MulticastTransfer(kernel, sent, target, nodes, place)
+    if target is sent and nodes == (kernel.coordinate,):
         raise RuleBroken(
             codes.WRONG_ARGUMENT,
             "a multicast that reaches no other core",
             helps=("a block is not sent to itself: name the cores beside the sender",),
         )
-    source.step(COPY_FROM)
+    sent.step(COPY_FROM)
     if transfer.is_loopback:
-        destination.step(COPY_INTO)
-    source.transfer = transfer
+        target.step(COPY_INTO)
+    sent.transfer = transfer
     kernel.transfers[transfer] = None
     kernel.copies += 1
     if kernel.recorder is not None:
@@ -94,21 +95,24 @@ def start_multicast(
     return transfer
 
 
-def _check(kernel: KernelRun, source: Any, destination: Any) -> None:
-    for end in (source, destination):
-        if not isinstance(end, SimBlock):
-            raise RuleBroken(
-                codes.WRONG_ARGUMENT,
-                f"a multicast connects blocks of circular buffers, not {described(end)}",
-            )
-        if end.kernel is not kernel:
-            raise end.used_by(kernel)
-    if source.type != destination.type:
-        raise type_mismatch(source.type, destination.type, "a copy connects")
-    if not destination.end.is_producer:
+def _require_block(kernel: KernelRun, end: object) -> SimBlock:
+    if not isinstance(end, SimBlock):
+        raise RuleBroken(
+            codes.WRONG_ARGUMENT,
+            f"a multicast connects blocks of circular buffers, not {described(end)}",
+        )
+    if end.kernel is not kernel:
+        raise end.wrong_user(kernel)
+    return end
+
+
+def _check(sent: SimBlock, target: SimBlock) -> None:
+    if sent.type != target.type:
+        raise type_mismatch(sent.type, target.type, "a copy connects")
+    if not target.end.is_producer:
         raise RuleBroken(
             codes.WRONG_ARGUMENT,
             "a multicast into a block that was acquired by pop()",
             helps=("receivers reserve() the block that is written",),
-            secondary=labels([(destination.place, "acquired here")]),
+            secondary=labels([(target.place, "acquired here")]),
         )

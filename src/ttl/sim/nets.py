@@ -1,9 +1,9 @@
-"""Nets of pipes during one launch: what if_src() and if_dst() give to the user's functions."""
+"""Nets of pipes during one launch: the arguments of the functions given to if_src(), if_dst()."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ttl.diagnostics import RuleBroken
 from ttl.language.pipes import (
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class SourceRole(SrcPipeIdentity):
-    """A pipe in if_src() of one kernel on one node."""
+    """A pipe in one kernel's if_src() on one node."""
 
     __slots__ = ("end",)
 
@@ -36,7 +36,7 @@ class SourceRole(SrcPipeIdentity):
 
 
 class ReceiverRole(DstPipeIdentity):
-    """A pipe in if_dst() of one kernel on one node."""
+    """A pipe in one kernel's if_dst() on one node."""
 
     __slots__ = ("end",)
 
@@ -49,7 +49,7 @@ Role = TypeVar("Role", SourceRole, ReceiverRole)
 
 
 class NetRun:
-    """A net during one launch: which pipes start and end at a node, and where their counts are."""
+    """A net during one launch: the pipes that start and end at each node."""
 
     __slots__ = ("_at_receivers", "_at_sources", "runs")
 
@@ -73,7 +73,7 @@ class NetRun:
 
 
 class NetRuns:
-    """The nets of one launch, each made when a kernel first uses it."""
+    """The nets of one launch, each created when a kernel first uses it."""
 
     __slots__ = ("_declared", "_grid", "_runs")
 
@@ -89,7 +89,7 @@ class NetRuns:
     def find(self, net: PipeNet) -> NetRun:
         key: int | PipeNet = net
         index = net.index
-        # A body that is run for every node makes its nets for every node: those are one net.
+        # A body that runs once per node declares its nets once per node: those are one net.
         if index is not None and index < len(self._declared):
             key = index if self._declared[index].pipes == net.pipes else net
         run = self._runs.get(key)
@@ -103,32 +103,32 @@ class NetRuns:
             yield from net.runs
 
 
-def source_of(kernel: KernelRun, pipe: Any) -> SourceRole | None:
-    """Where the program sends through the `ttl.Pipe` itself; None if that is something else."""
+def source_of(kernel: KernelRun, pipe: object) -> SourceRole | None:
+    """Find the role for sending through a `ttl.Pipe` itself; None for anything else."""
     if not isinstance(pipe, Pipe):
         return None
-    given = _given(pipe, kernel.source_roles)
-    return given or _own(kernel, pipe, kernel.sources, "src")
+    given = _find_given_role(pipe, kernel.source_roles)
+    return given or _find_own_role(kernel, pipe, kernel.sources, "src")
 
 
-def receiver_of(kernel: KernelRun, pipe: Any) -> ReceiverRole | None:
-    """The same of a receive."""
+def receiver_of(kernel: KernelRun, pipe: object) -> ReceiverRole | None:
+    """Find the role for receiving from a `ttl.Pipe` itself; None for anything else."""
     if not isinstance(pipe, Pipe):
         return None
-    given = _given(pipe, kernel.receiver_roles)
-    return given or _own(kernel, pipe, kernel.receivers, "dst")
+    given = _find_given_role(pipe, kernel.receiver_roles)
+    return given or _find_own_role(kernel, pipe, kernel.receivers, "dst")
 
 
-def _given(pipe: Pipe, roles: Mapping[PipeNet, Sequence[Role]]) -> Role | None:
-    """The pipe that a function around the copy has."""
+def _find_given_role(pipe: Pipe, roles: Mapping[PipeNet, Sequence[Role]]) -> Role | None:
+    """Find the pipe's role in a callback that is running around the copy."""
     known = (role for of_net in roles.values() for role in of_net if role.open_calls)
     return next((role for role in known if role.route.pipe == pipe), None)
 
 
-def _own(
+def _find_own_role(
     kernel: KernelRun, pipe: Pipe, roles_in: Callable[[PipeNet], list[Role]], kind: str
 ) -> Role | None:
-    """The pipe as this node has it, with no function around the copy; None if it is in no net."""
+    """Find the pipe's role on this node without a callback; None if the pipe is in no net."""
     if pipe.home is None:
         return None
     net, number = pipe.home
@@ -141,8 +141,8 @@ def _own(
     return own
 
 
-def wrong_role(source: Any, destination: Any) -> RuleBroken | None:
-    """What is wrong with a copy that has a pipe at one end, if it has one."""
+def wrong_role(source: object, destination: object) -> RuleBroken | None:
+    """Report a pipe at the wrong end of a copy, if there is one."""
     if isinstance(destination, ReceiverRole):
         return receiver_sends(destination.end.run.name)
     if isinstance(source, SourceRole):

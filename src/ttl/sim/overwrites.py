@@ -1,9 +1,9 @@
-"""Units of tensors that several nodes write, and whether they write the same bytes.
+"""Units of tensors that several nodes write, and whether they write equal bytes.
 
-rule OWNER      a unit belongs to the node that has written it, and to all once two have
+rule OWNER      a unit belongs to the node that wrote it, and to all after a second node wrote it
 rule CHANGED    a write to another's unit changes its bytes or not
-rule READ_BACK  a node that reads what it has written itself reads the same in any order if no write
-                to the unit, not even its own, has changed its bytes
+rule READ_BACK  a node that reads its own writes reads the same data in any order if no write to the
+                unit, even its own, has changed its bytes
 """
 
 from __future__ import annotations
@@ -23,44 +23,44 @@ if TYPE_CHECKING:
     from .kernel import KernelRun
 
 Changed: TypeAlias = NDArray[np.bool_]  # by unit
-ALL: Final = 0xFFFF  # instead of the number of a node
+ALL: Final = 0xFFFF  # all nodes, in place of a node's number
 claimed: Final = block_math.claimed
 
 
 class Overwrites:
-    """Of one run; tensors are known by the identity of their storage."""
+    """The owner of each unit in one run. Tensors are known by the identity of their storage."""
 
     __slots__ = ("_changed", "_current", "_follows_reads", "_owners", "_tensor", "_unsteady")
 
     def __init__(self, follows_reads: bool) -> None:
         self._follows_reads = follows_reads
         self._owners: dict[int, NDArray[np.uint16]] = {}
-        self._changed: dict[int, Changed] = {}  # of the tensors in which nodes met
+        self._changed: dict[int, Changed] = {}  # of tensors with units that two nodes wrote
         self._unsteady: dict[int, Changed] = {}
-        self._tensor: Any = None  # of the latest write; most go where the last one went
+        self._tensor: object = None  # the latest; most writes go to the same as the last
         self._current: Any = None
 
     @property
-    def found_any(self) -> bool:
-        """Have two nodes written the same unit of any tensor?"""
+    def has_shared_units(self) -> bool:
+        """Have two nodes written the same unit?"""
         return bool(self._changed)
 
     def has_all(self, tensor: Any) -> bool:
-        """Has each unit been written?"""
+        """Has every unit been written?"""
         owners = self._owners.get(id(tensor.storage))
         return owners is not None and bool(owners.all())
 
-    def changed_by(self, tensor: Any) -> Changed | None:
-        """The units in which nodes wrote different bytes; None if no two wrote the same unit."""
+    def changed_units(self, tensor: Any) -> Changed | None:
+        """Return the units with different bytes from nodes; None if no two wrote the same unit."""
         return self._changed.get(id(tensor.storage))
 
-    def is_unsteady(self, tensor: Any) -> Changed:
-        """The units of which a write has changed the bytes that another had written."""
+    def unsteady_units(self, tensor: Any) -> Changed:
+        """Return the units in which a later write changed the bytes."""
         found = self._unsteady.get(id(tensor.storage))
         return np.zeros(tensor.storage.units, np.bool_) if found is None else found
 
     def reads_back(self, part: TensorSlice, kernel: KernelRun) -> bool:
-        """Has the kernel's node written all of the part before?"""
+        """Has the kernel's node itself written all of the part before?"""
         owners = self._owners.get(id(part.tensor.storage))
         if owners is None:
             return False
@@ -76,9 +76,9 @@ class Overwrites:
                 written |= each.written.units_in(part) != 0
         return bool(written.all())
 
-    def clash(self, part: TensorSlice, words: Array, kernel: KernelRun) -> bool:
-        """Write to the part if other nodes have written in it; False if the caller is to do it.
-        Either way, this node has written it from now on.
+    def write_shared(self, part: TensorSlice, words: Array, kernel: KernelRun) -> bool:
+        """Write the part if other nodes have written there; return False if the caller must write
+        it. In both cases, the node's write is recorded.
         """
         node = kernel.node_number
         if part.tensor is not self._tensor:
@@ -87,7 +87,7 @@ class Overwrites:
         if claimed(owners, part.starts, part.shape, node):
             return False
         owned: Any = owners[part.items]  # ints and slices of units
-        # One unit is true or false by itself; numpy is slow to count.
+        # The truth of a single unit is faster than counting with numpy.
         if not (owned if owned.size == 1 else np.count_nonzero(owned)):
             owners[part.items] = node
             return False
@@ -109,13 +109,13 @@ class Overwrites:
         self._tensor, self._current = tensor, owners
 
     def _write(self, part: TensorSlice, words: Array) -> Changed:
-        """The units that have other bytes than before."""
+        """Write the part and return the units whose bytes changed."""
         storage = part.tensor.storage
         before = np.empty_like(words)
         storage.read(part, before)
         storage.write(part, words)
         after = np.empty_like(words)
-        storage.read(part, after)  # without what the padding of the block held
+        storage.read(part, after)  # without the padding of the block
         differs: Changed = units_of(before != after, part).any(axis=1).reshape(part.shape)
         return differs
 
@@ -127,7 +127,7 @@ class Overwrites:
 
 
 def units_of(elements: Array, part: TensorSlice) -> Array:
-    """The elements of a block, one row for each unit of the part."""
+    """Return a block's elements, one row for each unit of the part."""
     if part.tensor.layout is not TILE_LAYOUT:
         return elements.reshape(-1, 1)
     rows, columns = (size // TILE_SIZE for size in elements.shape[-2:])

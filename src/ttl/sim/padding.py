@@ -1,8 +1,8 @@
-"""Reductions that take the padding of ragged tensors into account, and broadcasts left out.
+"""Warnings about reductions that include a ragged tensor's padding, and missing broadcasts.
 
-Only for programs with a ragged tensor or a reduction: which slots and values hold padding. It is
-zero when it was just loaded, which a sum does not mind; any operation may have changed it. A mask
-takes it out. And how many rows and columns of them are data.
+Runs only for programs with a ragged tensor or a reduction. Follows which slots and values hold
+padding, and how many of their rows and columns are data. Padding is zero right after a load, which
+does not change a sum; any operation may change it, and a mask removes it.
 """
 
 from __future__ import annotations
@@ -46,13 +46,13 @@ if TYPE_CHECKING:
 
 
 class Padding:
-    """Follows padding through a run; `warnings` has one entry for each line that reduces it."""
+    """Follows padding through a run; `warnings` has an entry for each line that reduces it."""
 
     __slots__ = ("is_ragged", "known", "sizes", "slots", "warnings")
 
     def __init__(self, is_ragged: bool) -> None:
         self.is_ragged = is_ragged
-        # Of an operation on operands of some sizes: what is wrong with it, the sizes of the result.
+        # By operation and operand sizes: the broken rule, and the sizes of the result.
         self.known: dict[object, tuple[RuleBroken | None, Sizes]] = {}
         self.slots: dict[int, Held] = {}  # by the identity of a slot's array
         self.sizes: dict[int, Sizes] = {}  # likewise
@@ -60,12 +60,12 @@ class Padding:
 
     @classmethod
     def of(cls, program: Program) -> Padding | None:
-        """None if no tensor has padding and nothing is reduced: then nothing is followed."""
+        """Return None if no tensor has padding and nothing is reduced."""
         storages = [tensor.storage for tensor in program.tensors.values()]
         is_ragged = any(storage.is_ragged for storage in storages)
         return cls(is_ragged) if is_ragged or facts_of(program).has_reduction else None
 
-    def loaded(self, part: TensorSlice, block: SimBlock) -> None:
+    def note_load(self, part: TensorSlice, block: SimBlock) -> None:
         if self.is_ragged:
             rows, columns = part.tensor.storage.reaches_padding(part)
             self._set(block, (ZERO if rows else None, ZERO if columns else None))
@@ -73,25 +73,27 @@ class Padding:
             shape = tuple(part.tensor.shape)
             self.sizes[id(block.array)] = data_sizes(shape, part.starts, part.shape, TILE_SIZE)
 
-    def copied(self, source: SimBlock, block: SimBlock) -> None:
-        self._set(block, self.of_value(source))
+    def note_copy(self, source: SimBlock, block: SimBlock) -> None:
+        self._set(block, self.padding_of(source))
         self.sizes[id(block.array)] = self.size_of(source)
 
-    def stored(self, value: Any, block: SimBlock) -> None:
-        self._set(block, self.of_value(value))
+    def note_store(self, value: object, block: SimBlock) -> None:
+        self._set(block, self.padding_of(value))
         self.sizes[id(block.array)] = self.size_of(value)
 
-    def accumulated(self, kernel: KernelRun, value: Any, block: SimBlock, is_first: bool) -> None:
-        """Padding of zeros stays zero only if zeros are added."""
-        before = NONE if is_first else self.of_value(block)
+    def note_accumulate(
+        self, kernel: KernelRun, value: object, block: SimBlock, is_first: bool
+    ) -> None:
+        """Update after `+=`: zero padding stays zero only if zeros are added."""
+        before = NONE if is_first else self.padding_of(block)
         rows, columns = (ANY if each and is_number(value) else None for each in before)
-        self._set(block, either(before, (rows, columns), self.of_value(value)))
+        self._set(block, either(before, (rows, columns), self.padding_of(value)))
         size, added = self.size_of(block), self.size_of(value)
         if not is_first and (left_out := accumulated_left_out(size, added)) is not None:
             self._warn(kernel, left_out)
         self.sizes[id(block.array)] = added if is_first else joined(size, added)
 
-    def reserved(self, block: SimBlock) -> None:
+    def note_reserve(self, block: SimBlock) -> None:
         self._set(block, NONE)
         self.sizes.pop(id(block.array), None)
 
@@ -101,27 +103,27 @@ class Padding:
         else:
             self.slots[id(block.array)] = padding
 
-    def of_value(self, value: Any) -> Held:
+    def padding_of(self, value: object) -> Held:
         if isinstance(value, SimBlock):
             return self.slots.get(id(value.array), NONE)
         return getattr(value, "padding", NONE)
 
-    def size_of(self, value: Any) -> Sizes:
+    def size_of(self, value: object) -> Sizes:
         if isinstance(value, SimBlock):
             return self.sizes.get(id(value.array), UNKNOWN)
         return getattr(value, "sizes", UNKNOWN)
 
-    def applied(
+    def note_result(
         self,
         kernel: KernelRun,
         op: BlockOp,
-        operands: tuple[Any, ...],
+        operands: tuple[object, ...],
         parameters: Mapping[str, Any],
         result: SimExpression,
     ) -> None:
         dims, rank = tuple(parameters.get("dims") or ()), len(result.type.shape or ())
         if self.is_ragged:
-            found = [self.of_value(operand) for operand in operands]
+            found = [self.padding_of(operand) for operand in operands]
             if is_reduced(op, found, dims, rank):
                 self._warn(kernel, padding_reduced(op))
             result.padding = after(op, found, dims, rank)

@@ -4,11 +4,11 @@ rule POST   copy(pipe, block) posts the receiver's block
 rule SEND   copy(block, pipe) sends once every receiver of that transfer has posted
 rule ORDER  the n-th send of a pipe meets the n-th post of each of its receivers
 rule LATE   data moves when the send's wait or that receiver's wait returns, whichever is first
-rule OWN    where no kernel can go on, a send that misses nothing but the post of its own node
-            stands for that one, too: the receive is made by the same kernel later, into the very
-            block that was sent, which has the data. Anything else is a deadlock
+rule OWN    if no kernel can continue, a send that misses only its own node's post also counts as
+            that post. The same kernel must receive later, into the very block it sent, which has
+            the data. Anything else is a deadlock
 
-Nothing is kept in the pipe, and nothing survives the launch.
+A pipe stores nothing, and nothing survives the launch.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class PipeRun:
-    """A pipe during one launch. `counts` are transfers so far: of the source, then of receivers."""
+    """A pipe during one launch. `counts` are transfers so far: the source's, then receivers'."""
 
     __slots__ = ("counts", "meetings", "name", "net", "owed", "own_index", "route")
 
@@ -44,14 +44,14 @@ class PipeRun:
         self.route = route
         is_loopback = route.source in route.receivers
         self.own_index = 1 + route.receivers.index(route.source) if is_loopback else 0
-        self.owed: list[PipeSend] = []  # rule OWN: whose own receive is still to come
+        self.owed: list[PipeSend] = []  # rule OWN: sends whose own receive is still due
         self.name = f"pipe {route.pipe.name}"
         self.counts = [0] * (1 + len(route.receivers))
-        self.meetings: dict[int, Meeting] = {}  # those that are not complete
+        self.meetings: dict[int, Meeting] = {}  # incomplete ones
 
 
 class PipeEnd:
-    """A pipe on one of its nodes, for one kernel; `index` is that of its count."""
+    """A pipe on one of its nodes, for one kernel; `index` is the position of its count."""
 
     __slots__ = ("index", "kernel", "run")
 
@@ -60,7 +60,7 @@ class PipeEnd:
         self.kernel = kernel
         self.index = index
 
-    def refused(self, kernel: KernelRun, call: str) -> RuleBroken:
+    def wrong_use(self, kernel: KernelRun, call: str) -> RuleBroken:
         if self.kernel is kernel:
             return used_after_callback(self.run.name, call)
         owner = f"kernel `{self.kernel.name}` on node {self.kernel.coordinate}"
@@ -72,7 +72,7 @@ class PipeEnd:
 
 
 class Meeting:
-    """One transfer through a pipe: a send and a post of each receiver, all of one type."""
+    """A transfer through a pipe: a send and a post by each receiver, all of one type."""
 
     __slots__ = ("block_type", "missing", "number", "pipe", "posts", "send", "sleepers")
 
@@ -82,10 +82,10 @@ class Meeting:
         self.block_type = block_type
         self.missing = len(pipe.counts)
         self.send: PipeSend | None = None
-        self.posts: list[PipeReceive] = []  # whose data has not moved
+        self.posts: list[PipeReceive] = []  # posts whose data has not moved
         self.sleepers: list[KernelRun] = []
 
-    def all_have_come(self, kernel: KernelRun) -> None:
+    def wake_sleepers(self, kernel: KernelRun) -> None:
         del self.pipe.meetings[self.number]
         if self.sleepers:
             kernel.ready.extendleft(reversed(self.sleepers))
@@ -96,8 +96,8 @@ class Meeting:
         posted = {post.kernel.coordinate for post in self.posts}
         return [node for node in self.pipe.route.receivers if node not in posted]
 
-    def refused(self, block: SimBlock) -> RuleBroken:
-        """The block is of another type than that which came first."""
+    def wrong_type(self, block: SimBlock) -> RuleBroken:
+        """Report that the block's type differs from the type of the first block."""
         first = self.send or self.posts[0]
         verb = "receives" if self.send is None else "sends"
         sent, received = (block, first.block) if self.send is None else (first.block, block)
@@ -117,7 +117,7 @@ class PipeTransfer(SimTransfer):
     may_wait_again = False
 
     def __init__(self, kernel: KernelRun, block: SimBlock, meeting: Meeting, place: Place):
-        # As SimTransfer does: programs make very many of them, and a call costs.
+        # Inlined SimTransfer.__init__(): programs make very many.
         self.kernel = kernel
         self.block = block
         self.place = place
@@ -137,13 +137,13 @@ class PipeTransfer(SimTransfer):
             self.kernel.poll(self)
         return not self.is_done and not self.meeting.missing
 
-    def sleep_until_all_are_there(self) -> None:  # rule SEND
+    def sleep_until_met(self) -> None:  # rule SEND
         kernel, meeting = self.kernel, self.meeting
         while meeting.missing:
             meeting.sleepers.append(kernel)
             if kernel.recorder is not None:
                 kernel.sleep(self, meeting.pipe.name, 0)
-            else:  # the same, for the most common case
+            else:  # inlined sleep(), for the most common case
                 kernel.waiting_for = self
                 kernel.simulation.switch_to_next()
                 kernel.waiting_for = None
@@ -157,8 +157,8 @@ class PipeSend(PipeTransfer):
 
     def complete(self) -> None:
         meeting, block = self.meeting, self.block
-        self.sleep_until_all_are_there()
-        for post in meeting.posts:  # rule LATE: the source may be changed from now on
+        self.sleep_until_met()
+        for post in meeting.posts:  # rule LATE: the source may change from now on
             post.block.take(block)
         meeting.posts = []
         meeting.send = None
@@ -175,7 +175,7 @@ class PipeSend(PipeTransfer):
         run.counts[run.own_index] += 1
         run.owed.append(self)
         meeting.missing = 0
-        meeting.all_have_come(self.kernel)
+        meeting.wake_sleepers(self.kernel)
 
 
 class PipeReceive(PipeTransfer):
@@ -185,14 +185,14 @@ class PipeReceive(PipeTransfer):
     end_kind = EventKind.PIPE_RECEIVE_END
 
     def finish(self) -> None:
-        """What other transfers do in several calls: there are very many receives."""
+        """Complete the receive in one call, as programs make very many."""
         kernel, meeting, block = self.kernel, self.meeting, self.block
         if running_engine(None) is not kernel:
             self.check_owner()
         self.is_done = True
         self.group = None
         if meeting.missing:
-            self.sleep_until_all_are_there()
+            self.sleep_until_met()
         send = meeting.send
         if send is not None:  # else the data came when the send was waited for
             block.take(send.block)
@@ -207,15 +207,15 @@ class PipeReceive(PipeTransfer):
 def start_send(kernel: KernelRun, block: SimBlock, role: SourceRole, place: Place) -> PipeSend:
     end: PipeEnd = role.end
     if end.kernel is not kernel or not role.open_calls:
-        raise end.refused(kernel, "if_src")
+        raise end.wrong_use(kernel, "if_src")
     if block.kernel is not kernel:
-        raise block.used_by(kernel)
+        raise block.wrong_user(kernel)
     run = end.run
     number = run.counts[end.index]
     meeting = run.meetings.get(number)  # rule ORDER
-    if meeting is not None and meeting.block_type is not block.type:  # types are made once
-        raise meeting.refused(block)
-    if run.owed and any(each.block is block for each in run.owed):  # it would not be the same data
+    if meeting is not None and meeting.block_type is not block.type:  # each type exists once
+        raise meeting.wrong_type(block)
+    if run.owed and any(each.block is block for each in run.owed):  # its data would differ
         raise kernel.simulation.loopbacks.fault_of(run.owed[0])
     block.step(COPY_FROM)
     if meeting is None:
@@ -225,7 +225,7 @@ def start_send(kernel: KernelRun, block: SimBlock, role: SourceRole, place: Plac
     meeting.send = send
     meeting.missing -= 1
     if not meeting.missing:
-        meeting.all_have_come(kernel)
+        meeting.wake_sleepers(kernel)
     return send
 
 
@@ -234,16 +234,16 @@ def start_receive(
 ) -> PipeReceive:
     end: PipeEnd = role.end
     if end.kernel is not kernel or not role.open_calls:
-        raise end.refused(kernel, "if_dst")
+        raise end.wrong_use(kernel, "if_dst")
     if block.kernel is not kernel:
-        raise block.used_by(kernel)
+        raise block.wrong_user(kernel)
     run = end.run
     if run.owed and end.index == run.own_index:
         return _receive_own(kernel, run, block, place)
     number = run.counts[end.index]
     meeting = run.meetings.get(number)  # rule ORDER
     if meeting is not None and meeting.block_type is not block.type:
-        raise meeting.refused(block)
+        raise meeting.wrong_type(block)
     block.step(COPY_INTO)
     if meeting is None:
         meeting = run.meetings[number] = Meeting(run, number, block.type)
@@ -252,12 +252,12 @@ def start_receive(
     meeting.posts.append(receive)  # rule POST
     meeting.missing -= 1
     if not meeting.missing:
-        meeting.all_have_come(kernel)
+        meeting.wake_sleepers(kernel)
     return receive
 
 
 def _receive_own(kernel: KernelRun, run: PipeRun, block: SimBlock, place: Place) -> PipeReceive:
-    """rule OWN: the block has the data already."""
+    """Receive into the sent block, which already has the data (rule OWN)."""
     send = run.owed.pop(0)
     if send.kernel is not kernel or send.block is not block:
         raise kernel.simulation.loopbacks.fault_of(send)

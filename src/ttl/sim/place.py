@@ -1,4 +1,4 @@
-"""Places in the user's code, remembered cheaply and made spans only for an error."""
+"""Places in the user's code, cheap to remember; they become spans only for an error."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from ttl.trace.events import NO_CODE
 Place = tuple[CodeType, int]  # a code object and the offset of an instruction in it
 
 
-# A constant of this module is found faster than a name of another.
+# Python finds a module's own constant faster than another module's name.
 getframe: Final = sys._getframe
-# The user's frame, for getframe() and place_at(): in a function that a method has called, in a
-# method that a function of ttl.language, which is not compiled, has called, and in a function
-# called by that.
+# The depth of the user's frame, for getframe() and place_at(): in a function that a method has
+# called; in a method that a function of ttl.language, which is not compiled, has called; in a
+# function called by that.
 CALLER: Final = 0 if IS_COMPILED else 2
 DIRECT_CALLER: Final = 0 if IS_COMPILED else 1  # of a method
 BEHIND_LANGUAGE: Final = 1 if IS_COMPILED else 2
@@ -36,19 +36,19 @@ _OWN_FRAME: Final = 0 if IS_COMPILED else 1
 
 
 def place_at(depth: int) -> Place:
-    """The code and the offset in it where the frame of getframe(depth) is in the caller."""
+    """Return the code and instruction offset of the caller's getframe(depth)."""
     frame: FrameType = getframe(depth + _OWN_FRAME)
     return frame.f_code, frame.f_lasti
 
 
 def span_of(place: Place) -> Span | None:
-    """None where the call came through pyttlang itself: a wrong line is worse than no line."""
+    """Return the span; None for a call from pyttlang itself: a wrong line is worse than no line."""
     code, offset = place
     return Span.of_instruction(code, offset) if is_user_file(code.co_filename) else None
 
 
 def calling_place(recorder: Recorder, place: Place | None) -> tuple[int, int]:
-    """Of the program's call; a recorded event comes through two functions of ours at least."""
+    """Find where the program called; our own functions, at least two, come before it."""
     if place is not None and recorder.is_programs(place[0]):
         return id(place[0]), place[1]
     passed, codes = recorder.passed, recorder.codes
@@ -67,7 +67,7 @@ def labels(places: Iterable[tuple[Place, str]]) -> tuple[Label, ...]:
 
 
 def user_place() -> Place | None:
-    """Of the innermost frame of the program."""
+    """Return the place of the program's innermost frame."""
     frame = user_frame(getframe())
     return None if frame is None else (frame.f_code, frame.f_lasti)
 
@@ -77,7 +77,7 @@ Extent = tuple[int | None, int | None, int | None, int | None]  # lines, then co
 
 @lru_cache(maxsize=1024)
 def with_statement(code: CodeType, instruction: int) -> Extent:
-    """The `with` whose end calls __exit__ at this instruction.
+    """Return the extent of the `with` whose end calls __exit__ at this instruction.
 
     Python 3.13 places the call at the item it ends, earlier versions at the statement.
     """
@@ -101,7 +101,7 @@ def _with_node(code: CodeType, instruction: int) -> tree.With | None:
 
 
 def is_raise(place: Place) -> bool:
-    """Is it an instruction of a `raise`, and not of what it raises?"""
+    """Is it an instruction of a `raise` itself, not of the expression it raises?"""
     position = _position(*place)
     return any(_extent(node) == position for node in _nodes(place[0], tree.Raise))
 
@@ -114,7 +114,7 @@ def _nodes(code: CodeType, kind: type[AnyNode]) -> list[AnyNode]:
 
 
 def is_of_other_with(end: Place, acquire: Place) -> bool:
-    """Is it certain that the `with` whose end calls __exit__ did not acquire the other block?"""
+    """Did a `with` other than the one whose end calls __exit__ certainly acquire the block?"""
     node = _with_node(*end)
     if node is None or (acquire[0] is end[0] and _is_in_header(node, _position(*acquire))):
         return False

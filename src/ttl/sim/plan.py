@@ -1,4 +1,4 @@
-"""What is the same for a kernel on many nodes."""
+"""Facts about a kernel that are equal on many nodes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ REGISTER_BITS = {float32: 32, bfloat16: 16}
 
 
 class KernelPlan(NamedTuple):
-    """On all nodes, or on all that its body was run for."""
+    """A kernel as it is on all nodes, or on all that one run of the body covers."""
 
     name: str
     function: Callable[[], None]
     kind: KernelKind
     is_compute: bool
     dest: DType  # the format of float values in expressions
-    inexact: tuple[DType, ...]  # floats of buffers that reading rounds, because DST is narrower
-    register_bits: int  # of f32 or bfloat16, which block_math knows, if blocks are read as they are
+    inexact: tuple[DType, ...]  # float types of buffers that reading rounds, as DST is narrower
+    register_bits: int  # of f32 or bfloat16, for block_math; 0 if reading rounds
 
     @classmethod
     def of(cls, kernel: KernelFunction, dest: DType, held: Sequence[DType]) -> KernelPlan:

@@ -1,7 +1,7 @@
 """print() in kernels: strings, scalars, and at most one tensor, block or dataflow buffer.
 
-While a simulation runs, `builtins.print` is ours; outside kernels and with arguments that only
-Python's print has, it is Python's.
+While a simulation runs, ours replaces `builtins.print`. Outside kernels, or with arguments that
+only Python's print has, it calls Python's.
 """
 
 from __future__ import annotations
@@ -37,15 +37,15 @@ from .place import user_place
 
 def _replace_print() -> Callable[[], None]:
     original, process = builtins.print, os.getpid()
-    started: dict[KernelRun, str] = {}  # lines that `end=` has left open
+    started: dict[KernelRun, str] = {}  # lines left open by `end=`
 
     def kernel_print(
-        *values: Any,
+        *values: object,
         num_pages: int = 1,
         sep: str | None = " ",
         end: str | None = "\n",
         flush: bool = False,
-        thread: str | None = None,  # on the chip; here a kernel is one
+        thread: str | None = None,  # for the chip's threads; here a kernel has one
         **options: Any,
     ) -> None:
         running = running_engine(None)
@@ -75,19 +75,19 @@ language_print = WhileRunning(_replace_print)
 
 def text_of(
     kernel: KernelRun,
-    values: tuple[Any, ...],
+    values: tuple[object, ...],
     num_pages: int,
     sep: str | None,
     end: str | None,
     thread: str | None = None,
 ) -> str:
-    """One line for strings and scalars; an object of the language follows on its own lines."""
+    """Format strings and scalars in one line; objects of the language follow in their own."""
     check_print(sum(map(_is_language_object, values)), num_pages, sep, end, thread)
     texts = [_text(kernel, value, num_pages) for value in values]
     return (" " if sep is None else sep).join(texts) + ("\n" if end is None else end)
 
 
-def _is_language_object(value: Any) -> bool:
+def _is_language_object(value: object) -> bool:
     return isinstance(value, (BlockExpression, DataflowBuffer)) or is_tensor(value)
 
 

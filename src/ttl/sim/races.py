@@ -1,16 +1,16 @@
-"""Accesses to tensors that nothing orders.
+"""Find accesses to tensors that nothing orders.
 
 rule CLOCK    a kernel's clock counts its own steps, and how many steps of each other kernel are
               known to have happened before
-rule RELEASE  push, pop, a copy to or from a pipe and a change of a semaphore pass on what their
-              kernel knows; its next step is a new one
+rule RELEASE  push, pop, a copy to or from a pipe and a change of a semaphore pass on the facts
+              their kernel knows; its next step is a new one
 rule ACQUIRE  wait, reserve, the end of a copy through a pipe and the end of a semaphore's wait take
-              that over; what a semaphore's wait takes over is said in semaphore_clocks.py
-rule ACCESS   a copy reads or writes its slice from its start to its wait
-rule RACE     two accesses to one unit, one of them a write, race unless the first had ended before
-              the second started, as the kernel that started the second knows
-rule ALIKE    two writes of the same bytes are no race; whatever reads the unit after one of them is
-              none with the other, whichever comes first, and a write after one of them may be
+              these facts over; for a semaphore's wait, semaphore_clocks.py finds them
+rule ACCESS   a copy accesses its slice from its start to its wait
+rule RACE     two accesses to one unit, one of them a write, race unless the kernel that starts the
+              second knows that the first had ended before
+rule ALIKE    two writes of equal bytes do not race. A later read of the unit is ordered if it is
+              ordered after either; a later write must be ordered after both
 """
 
 from __future__ import annotations
@@ -20,12 +20,13 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import product, repeat
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ttl.diagnostics import Diagnostic, RuleBroken, accesses
 from ttl.semantics.layout import TILE_LAYOUT
+from ttl.semantics.tensor_like import StoredTensor
 from ttl.semantics.types import Shape
 from ttl.trace import EventKind
 
@@ -39,29 +40,29 @@ if TYPE_CHECKING:
     from .pipes import Meeting
     from .semaphores import NodeSemaphore, SemaphoreWait
 
-Known = dict["KernelRun", int]  # never changed once it is passed on
+Known = dict["KernelRun", int]  # never changed after it is passed on
 
 
 @dataclass(slots=True, eq=False)
 class Clock:
-    """What a kernel knows of the others, and its own step."""
+    """Facts a kernel knows about the others, and its own step."""
 
     kernel: KernelRun
     known: Known = field(default_factory=dict)
     step: int = 1
 
-    def hand_on(self) -> Known:  # rule RELEASE
+    def release(self) -> Known:  # rule RELEASE
         handed_on = {**self.known, self.kernel: self.step}
         self.step += 1
         return handed_on
 
-    def take_over(self, given: Known) -> None:  # rule ACQUIRE
+    def acquire(self, given: Known) -> None:  # rule ACQUIRE
         known = self.known
         if any(known.get(kernel, 0) < step for kernel, step in given.items()):
-            self.known = joined(known, given)
+            self.known = join_known(known, given)
 
 
-def joined(one: Known, other: Known) -> Known:
+def join_known(one: Known, other: Known) -> Known:
     found = dict(one)
     for kernel, step in other.items():
         if found.get(kernel, 0) < step:
@@ -69,26 +70,26 @@ def joined(one: Known, other: Known) -> Known:
     return found
 
 
-class Access(NamedTuple):
-    """A read or a write that has ended."""
+class TensorAccess(NamedTuple):
+    """A finished read or write."""
 
     kernel: KernelRun
     end: int  # the step of its kernel
     is_write: bool
     place: Place
-    written: bytes = b""  # by it; of a read what had been written before it, if anything had
+    written: bytes = b""  # the bytes written; for a read, those of an earlier write, if any
 
 
 class Copied(NamedTuple):
-    """What is kept of a copy from or to a tensor."""
+    """The facts kept about a copy from or to a tensor."""
 
     kernel: KernelRun
     place: Place
-    tensor: Any
+    tensor: StoredTensor
     starts: Shape
     shape: Shape
     is_write: bool
-    name: str  # of the tensor
+    name: str  # the tensor's
 
     @classmethod
     def of(cls, transfer: TensorTransfer) -> Copied:
@@ -100,7 +101,7 @@ class Copied(NamedTuple):
 
     @property
     def units(self) -> product[tuple[int, ...]]:
-        """All tiles of a slice; of a row-major tensor its elements."""
+        """Iterate over the tiles of a slice, or the elements of a row-major one."""
         bounds = zip(self.starts, self.shape, strict=True)
         return product(*[range(start, start + size) for start, size in bounds])
 
@@ -108,18 +109,18 @@ class Copied(NamedTuple):
 class Races:
     """The clocks of one run, and the latest accesses to each unit of each tensor.
 
-    Programs with semaphores use SemaphoreRaces: what their waits order is known after the run.
+    Programs with semaphores use SemaphoreRaces: only after the run is known what their waits order.
     """
 
     __slots__ = ("_clocks", "_given", "_latest", "_meetings", "_starts", "written_alike")
 
     def __init__(self) -> None:
         self._clocks: dict[KernelRun, Clock] = {}
-        self._given: dict[BufferEnd, deque[Known]] = {}  # at this end, by the other one
+        self._given: dict[BufferEnd, deque[Known]] = {}  # given by the other end to this one
         self._meetings: dict[Meeting, Known] = {}
         self._starts: dict[int, tuple[Known, int]] = {}  # by the identity of the transfer
-        self._latest: dict[int, dict[Shape, list[Access]]] = {}  # by the identity of the storage
-        self.written_alike: dict[int, Diagnostic] = {}  # the first of each storage
+        self._latest: dict[int, dict[Shape, list[TensorAccess]]] = {}  # by identity of storage
+        self.written_alike: dict[int, Diagnostic] = {}  # the first one for each storage
 
     def clock(self, kernel: KernelRun) -> Clock:
         clock = self._clocks.get(kernel)
@@ -130,12 +131,12 @@ class Races:
     # Buffers
 
     def at_buffer(self, kernel: KernelRun, kind: EventKind, end: BufferEnd) -> None:
-        """An acquire or a release that has just happened."""
+        """Update the clocks after an acquire or a release."""
         clock = self.clock(kernel)
         if kind in (EventKind.BUFFER_PUSH, EventKind.BUFFER_POP):
-            self._given_at(end.other).append(clock.hand_on())
+            self._given_at(end.other).append(clock.release())
         else:
-            clock.take_over(self._given_at(end).popleft())
+            clock.acquire(self._given_at(end).popleft())
 
     def _given_at(self, end: BufferEnd) -> deque[Known]:
         given = self._given.get(end)
@@ -143,36 +144,36 @@ class Races:
             given = self._given[end] = deque([{}] * (end.count if end.is_producer else 0))
         return given
 
-    # Pipes: whoever comes to a meeting last, all know what all knew when they came
+    # Pipes: after a meeting, all participants know everything that any knew on arrival
 
     def at_pipe(self, kernel: KernelRun, meeting: Meeting, is_end: bool) -> None:
         clock = self.clock(kernel)
         known = self._meetings.get(meeting, {})
         if is_end:
-            clock.take_over(known)
+            clock.acquire(known)
         else:
-            self._meetings[meeting] = joined(known, clock.hand_on())
+            self._meetings[meeting] = join_known(known, clock.release())
 
-    # Semaphores: only SemaphoreRaces is told of them
+    # Semaphores: only SemaphoreRaces gets these calls
 
-    def semaphore_changed(
+    def on_semaphore_change(
         self, kernel: KernelRun, semaphore: NodeSemaphore, value: int, is_set: bool
     ) -> None:
         raise AssertionError("a program without semaphores changes one")
 
-    def semaphore_waits(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
+    def on_semaphore_wait(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
         raise AssertionError("a program without semaphores waits for one")
 
-    def semaphore_passed(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
+    def on_semaphore_pass(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
         raise AssertionError("a program without semaphores waits for one")
 
-    # When the run is over: here, what races was raised when it happened
+    # After the run; this class raises races as they happen
 
     def check(self) -> None:
-        """Raises KernelFault for the first race that is known only now."""
+        """Raise KernelFault for the first race that is known only now."""
 
     def cause_of_deadlock(self) -> Diagnostic | None:
-        """A race that decides whether the kernels end."""
+        """Return a race that decides whether the kernels end, or None."""
         return None
 
     # Tensors
@@ -181,37 +182,37 @@ class Races:
         if not is_end:
             self.copy_starts(transfer.kernel, id(transfer))
             return
-        written = written_by(transfer) if transfer.is_write else repeat(b"")
+        written = read_written(transfer) if transfer.is_write else repeat(b"")
         self.copy_ends(id(transfer), Copied.of(transfer), written)
 
     def copy_starts(self, kernel: KernelRun, number: int) -> None:
         clock = self.clock(kernel)
         self._starts[number] = (clock.known, clock.step)
-        clock.step += 1  # what ends from now on has not ended before this copy
+        clock.step += 1  # accesses that end later have not ended before this copy
 
     def copy_ends(self, number: int, copied: Copied, written: Iterable[bytes]) -> None:
         clock = self.clock(copied.kernel)
         known, step = self._starts.pop(number)
-        access = Access(copied.kernel, clock.step, copied.is_write, copied.place)
+        access = TensorAccess(copied.kernel, clock.step, copied.is_write, copied.place)
         clock.step += 1
         latest = self._latest.setdefault(id(copied.tensor.storage), {})
         for unit, data in zip(copied.units, written, strict=False):
-            of_unit = access._replace(written=data)
-            latest[unit] = self._checked(of_unit, known, step, latest.get(unit, []), copied, unit)
+            own, before = access._replace(written=data), latest.get(unit, [])
+            latest[unit] = self._check_access(own, known, step, before, copied, unit)
 
-    def _checked(
+    def _check_access(
         self,
-        access: Access,
+        access: TensorAccess,
         known: Known,
         step: int,
-        before: list[Access],
+        before: list[TensorAccess],
         copied: Copied,
         unit: Shape,
-    ) -> list[Access]:
-        """The accesses that a later one is to be compared with."""
+    ) -> list[TensorAccess]:
+        """Raise the first race; return the accesses to compare with later ones."""
         kernel = access.kernel
-        alike: list[Access] = []
-        unordered: list[Access] = []
+        alike: list[TensorAccess] = []
+        unordered: list[TensorAccess] = []
         for each in before:
             knows = step - 1 if each.kernel is kernel else known.get(each.kernel, 0)
             if each.end > knows:
@@ -227,16 +228,19 @@ class Races:
         self._note_alike(access, alike, copied, unit)
         if not access.is_write:
             return _with_read(before, access)
-        # Whatever comes after it comes after all others; but what is alike may come before a read.
+        # Later accesses come after this and all others, but a read may follow an equal earlier
+        # write.
         kept = [each for each in before if not each.is_write and each.written != access.written]
         return [*kept, *alike, access]
 
-    def race(self, access: Access, other: Access, copied: Copied, unit: Shape) -> RuleBroken:
+    def race(
+        self, access: TensorAccess, other: TensorAccess, copied: Copied, unit: Shape
+    ) -> RuleBroken:
         clash = Clash(access, other, copied.tensor, unit)
         return clash.broken(accesses.race, copied.name).with_place(access.place)
 
     def _note_alike(
-        self, access: Access, alike: list[Access], copied: Copied, unit: Shape
+        self, access: TensorAccess, alike: list[TensorAccess], copied: Copied, unit: Shape
     ) -> None:
         tensor = copied.tensor
         if alike and id(tensor.storage) not in self.written_alike:
@@ -245,8 +249,8 @@ class Races:
             self.written_alike[id(tensor.storage)] = found
 
 
-def _with_read(before: list[Access], read: Access) -> list[Access]:
-    """One read stands for all of its kernel; those of different bytes are like no write."""
+def _with_read(before: list[TensorAccess], read: TensorAccess) -> list[TensorAccess]:
+    """Add a read, one for each kernel; reads of different bytes count as reading no known write."""
     others = [each for each in before if each.is_write or each.kernel is not read.kernel]
     own = [each for each in before if not each.is_write and each.kernel is read.kernel]
     if any(each.written != read.written for each in own):
@@ -254,32 +258,32 @@ def _with_read(before: list[Access], read: Access) -> list[Access]:
     return [*others, read]
 
 
-def written_by(transfer: TensorTransfer) -> Iterable[bytes]:
-    """What a copy that has just ended wrote, by unit: without the padding of its block."""
+def read_written(transfer: TensorTransfer) -> Iterable[bytes]:
+    """Return the bytes of a just finished write by unit, without the padding of its block."""
     part, words = transfer.part, np.empty_like(transfer.block.words)
     part.tensor.storage.read(part, words)
     return [row.tobytes() for row in units_of(words, part)]
 
 
 class Clash(NamedTuple):
-    """Two accesses to one unit of a tensor; the place of the message is that of `one`."""
+    """Two accesses to one unit of a tensor; a message about them points at `one`."""
 
-    one: Access
-    other: Access
-    tensor: Any
+    one: TensorAccess
+    other: TensorAccess
+    tensor: StoredTensor
     unit: Shape
 
     def broken(self, rule: Callable[..., RuleBroken], name: str) -> RuleBroken:
-        one, other = _described(self.one), _described(self.other)
+        one, other = _describe(self.one), _describe(self.other)
         what = "tile" if self.tensor.layout is TILE_LAYOUT else "element"
         secondary = labels([(self.other.place, other.label)])
         return rule(one, other, self.unit, name, what, secondary)
 
     def diagnostic(self, rule: Callable[..., RuleBroken], name: str) -> Diagnostic:
-        """As a fault that is found when the run is over."""
-        return self.broken(rule, name).at(span_of(self.one.place), _described(self.one).label)
+        """Describe the clash as a fault that is found after the run."""
+        return self.broken(rule, name).at(span_of(self.one.place), _describe(self.one).label)
 
 
-def _described(access: Access) -> accesses.Access:
+def _describe(access: TensorAccess) -> accesses.Access:
     kernel = access.kernel
     return accesses.Access(kernel.name, kernel.coordinate, access.is_write)

@@ -1,8 +1,8 @@
-"""What a kernel tells the recorder of a traced run, and the clocks of one that looks for races."""
+"""Record a kernel's events for the recorder of a traced run and for the clocks of races.py."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ttl.trace import EventKind
 from ttl.trace.events import Part
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .kernel import KernelRun
     from .transfers import SimTransfer
 
-# A member of an Enum takes long to find.
+# Enum members are slow to look up.
 COPY_START: Final = EventKind.COPY_START
 COPY_END: Final = EventKind.COPY_END
 
@@ -22,13 +22,13 @@ COPY_END: Final = EventKind.COPY_END
 def record_buffer(
     kernel: KernelRun, kind: EventKind, end: BufferEnd, place: Place | None = None
 ) -> None:
-    """`place` is the call in the program, if it is known."""
+    """Record an event at a buffer's end; `place` is the program's call, if known."""
     if kernel.races is not None:
         kernel.races.at_buffer(kernel, kind, end)
     if kernel.records_all or kind in kernel.kinds:
         buffer = end.buffer
         filled = buffer.producer.released - buffer.consumer.released
-        code, at = numbered(kernel, place)
+        code, at = number_place(kernel, place)
         append(kernel.raw, kind, kernel.track, buffer.name, filled, code, at, None)
 
 
@@ -54,21 +54,21 @@ def record(
     place: Place | None = None,
 ) -> None:
     if kernel.records_all or kind in kernel.kinds:
-        code, at = numbered(kernel, place)
+        code, at = number_place(kernel, place)
         append(kernel.raw, kind, kernel.track, subject, value, code, at, part)
 
 
 def append(
-    raw: list[Any],
+    raw: list[object],
     kind: EventKind,
-    track: Any,
+    track: object,
     subject: str,
-    value: Any,
-    code: Any,
-    at: Any,
+    value: object,
+    code: object,
+    at: object,
     part: Part | None,
 ) -> None:
-    """An event of Recorder.raw, without a tuple for it."""
+    """Append one event to Recorder.raw, without making a tuple."""
     raw.append(kind)
     raw.append(track)
     raw.append(subject)
@@ -78,10 +78,10 @@ def append(
     raw.append(part)
 
 
-def numbered(kernel: KernelRun, place: Any) -> tuple[Any, Any]:
-    """The program's call, a Place or None: its code, by a number, and an instruction.
+def number_place(kernel: KernelRun, place: Place | None) -> tuple[object, object]:
+    """Return the program's code, as a number, and the instruction of the call at `place`.
 
-    Both are objects: numbers of compiled code would be made into objects again for the event.
+    Both are objects: compiled code would convert ints back to objects for the event.
     """
     if place is not None and place[0] is kernel.code:
         return kernel.code_number, place[1]

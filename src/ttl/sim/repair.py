@@ -1,12 +1,12 @@
-"""Runs kernels recompiled with the releases and waits that were left out.
+"""Run kernels recompiled with the releases and waits that the program left out.
 
-Kernels that may meet numbers of numpy are recompiled too: source/python_numbers.py.
+Kernels that may meet numpy numbers are recompiled too: source/python_numbers.py.
 
-rule CALLED  `Finish` becomes `for .finish in .left(...): .finish()`: what is left is asked for when
-             the place is reached, and called from the user's own frame
-rule PLACE   each supplied call has the lines and columns of its acquire or copy
-rule SAME    the function objects stay the user's own, cells and defaults and all; only their code
-             is another for the time of the run. So whoever calls a helper calls the repaired one.
+rule CALLED  `Finish` becomes `for .finish in .left(...): .finish()`: the list is made when the
+             place is reached, and the user's own frame makes the calls
+rule PLACE   each inserted call has the lines and columns of its acquire or copy
+rule SAME    function objects stay the user's own, with their cells and defaults; during the run,
+             only their code changes. So every caller of a helper calls the repair one.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ from .transfers import SimTransfer
 
 
 @contextmanager
-def repaired(program: Program) -> Iterator[None]:
-    """Inside, the kernels of the program and their helpers have what they leave out."""
+def repair(program: Program) -> Iterator[None]:
+    """Repair the program's kernels and their helpers inside the `with`."""
     facts = facts_of(program)
     is_changed = facts.points or facts.may_meet_numpy
     replaced = dict(_replacements(program)) if is_changed else {}
@@ -68,12 +68,12 @@ def _replacements(program: Program) -> Iterator[tuple[FunctionType, CodeType]]:
 
 @lru_cache(maxsize=1024)
 def recompiled(points: CodePoints) -> CodeType | None:
-    """The function's code with its repairs; None if its source is not what it was made from."""
+    """Return the function's repair code; None if the source is not the one it was made from."""
     return code.recompiled(with_calls(points.function), points.code)
 
 
 def with_numbers(function: FunctionType, points: CodePoints | None) -> CodeType | None:
-    """The code in which numbers of numpy become Python's, with its repairs if there are some."""
+    """Return code that turns numpy numbers into Python's, repair if necessary."""
     found = tree_of(function) if points is None else points.function
     if found is None:
         return None
@@ -86,10 +86,10 @@ def _recompiled(function: tree.Function, original: CodeType, file: str) -> CodeT
 
 
 def with_calls(function: tree.Function) -> tree.Function:
-    """Python's own statements in place of `Finish`."""
+    """Replace `Finish` by Python statements."""
     calls = _Calls(Variable(".left", function.scope), Variable(".finish", function.scope))
     made: tree.Function = calls.node(function)
-    return made if made is function else with_functions(made, {calls.left: left_to_finish})
+    return made if made is function else with_functions(made, {calls.left: find_unfinished})
 
 
 class _Calls(Changer):
@@ -112,35 +112,35 @@ class _Calls(Changer):
 # When a place is reached --------------------------------------------------------------------------
 
 
-def left_to_finish(
+def find_unfinished(
     names: Sequence[str], kept: Sequence[str], is_wait: bool
 ) -> list[Callable[[], None]]:  # rule CALLED
-    """The waits, or the releases, of what variables of the caller have, oldest first."""
+    """List the waits or releases still due for variables of the caller, oldest first."""
     values = sys._getframe(1).f_locals
-    found = _handles([values.get(name) for name in names], is_wait)
-    used = _handles([values.get(name) for name in kept], is_wait)
+    found = _find_handles([values.get(name) for name in names], is_wait)
+    used = _find_handles([values.get(name) for name in kept], is_wait)
     left = [handle for handle in found if handle not in used]
     if is_wait:
         return [h.wait_all if isinstance(h, GroupTransfer) else h.wait for h in left]
     return [block.release for block in sorted(left, key=lambda block: block.sequence)]
 
 
-def _handles(values: Iterable[Any], is_wait: bool) -> dict[Any, None]:
-    """What is not finished yet: transfers, or blocks, also by their transfers."""
+def _find_handles(values: Iterable[object], is_wait: bool) -> dict[Any, None]:
+    """Find unfinished transfers, or blocks, including the blocks of transfers."""
     found: dict[Any, None] = {}
     for value in values:
         if isinstance(value, dict):
             value = tuple(value.values())
         if isinstance(value, (list, tuple, set)):
-            found |= _handles(value, is_wait)
+            found |= _find_handles(value, is_wait)
         elif isinstance(value, SimTransfer):
             if not is_wait:
-                found |= _handles((value.block, getattr(value, "source", None)), is_wait)
+                found |= _find_handles((value.block, getattr(value, "source", None)), is_wait)
             elif not value.is_done and value.group is None:
                 found[value] = None
         elif isinstance(value, GroupTransfer):
             if not is_wait:
-                found |= _handles(value.transfers, is_wait)
+                found |= _find_handles(value.transfers, is_wait)
             elif not value.is_done and value.transfers:
                 found[value] = None
         elif isinstance(value, SimBlock) and not is_wait and value.state is not State.RELEASED:

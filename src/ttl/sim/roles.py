@@ -1,10 +1,11 @@
-"""Which kernel is to push to a dataflow buffer, and which to pop it, before either has happened.
+"""Find the kernels that push to and pop from a dataflow buffer, even before they do.
 
 rule SEEN     a kernel that has reserved (waited) in this run has that end, on every node
-rule NAMED    else a kernel whose code calls `name.reserve()` or `name.publish()` (`name.wait()`)
-              on a captured buffer
-rule UNKNOWN  else, if a kernel may pass the buffer on (to a helper, in a list), nothing is known
-rule NOBODY   else no kernel has that end
+rule NAMED    otherwise, a kernel whose code calls `name.reserve()` or `name.publish()`
+              (`name.wait()`) on a captured buffer
+rule UNKNOWN  otherwise, if a kernel may pass the buffer on (to a helper, in a list), the end is
+              unknown
+rule NOBODY   otherwise no kernel has that end
 """
 
 from __future__ import annotations
@@ -17,10 +18,10 @@ from ttl.source.name_uses import calls, may_pass_on
 from .buffer import BufferEnd
 
 
-def kernels_at(
+def find_kernels_at(
     ends: Sequence[Sequence[BufferEnd]], kernels: Sequence[KernelFunction]
 ) -> Mapping[str, str | None]:
-    """The kernel at one kind of end, by buffer name; `ends` holds those of all nodes by buffer."""
+    """Return the kernel at one kind of end by buffer name; `ends` has all nodes' by buffer."""
     found: dict[str, str | None] = {}
     for of_buffer in ends:
         declared, action = of_buffer[0].buffer.declared, of_buffer[0].action

@@ -1,22 +1,21 @@
-"""What a wait for a semaphore knows of the changes that made it pass, whatever the schedule.
+"""Find the changes of a semaphore that happened before a wait passed, in every schedule.
 
-rule NEEDED   a wait is ordered after a step of a kernel if it cannot be over while that kernel has
-              not come so far: of several increments that may come first, it takes over what all
-              choices have in common
-rule LEVEL    so each kernel counts by itself: if the wait needs `n` more, it knows of a kernel what
-              the n-th of the increments knows that know least of it
-rule EPOCH    a set starts anew; the wait belongs to the first set after which it can be over, not
-              before the last one that its kernel knows of
-rule SUM      a wait for one value is over where increments add up to it, of each kernel the first
-              ones; where that may be too many sums, any is taken for possible
-rule SET      what changes a value is ordered with every set of it, but for sets of the same value;
-              else it is a race, if anybody waits for it
-rule WAIT     what would end a wait no more once it has come is ordered with it: an increment where
-              the wait is for one value, a set of another value; else it is a race
-rule LATER    increments that come after the wait in the run at hand may come before it, too; what
-              they know may depend on the wait: all is computed again until nothing changes
+rule NEEDED   a wait is ordered after a step of a kernel if the wait cannot end before that step. If
+              several sets of increments could end it, it takes over only facts common to all
+rule LEVEL    this is computed for each kernel by itself: if the wait needs `n` more, sort the
+              increments by how much they know of that kernel; the wait knows as much as the n-th
+rule EPOCH    a set starts a new epoch; a wait belongs to the first epoch that can end it, at or
+              after the last set that its kernel knows of
+rule SUM      a wait for one value ends when increments add up to it, the first ones of each kernel;
+              if there are too many sums to try, every sum counts as possible
+rule SET      a change must be ordered with every set, except between sets of the same value;
+              otherwise it is a race, if any kernel waits for the semaphore
+rule WAIT     a change after which a wait could not end must be ordered with the wait: an increment
+              if the wait is for one value, a set of another value; otherwise it is a race
+rule LATER    increments that come after the wait in this run may come before it in another, and
+              their facts may depend on the wait: repeat the computation until nothing changes
 rule AFTER    a change that knows that the wait was over cannot have ended it: neither a later one
-              of the same kernel, nor one that is ordered after the wait in another way
+              of the same kernel, nor one ordered after the wait in another way
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from typing import TYPE_CHECKING
 from ttl.language.semaphores import SEMAPHORE_VALUES
 
 from .place import Place
-from .races import Clock, Known, joined
+from .races import Clock, Known, join_known
 
 if TYPE_CHECKING:
     from .kernel import KernelRun
@@ -42,21 +41,21 @@ MOST_SUMS = 4096
 
 
 @dataclass(slots=True, eq=False)
-class Change:
-    """A set, or an increment, of a semaphore on one node."""
+class SemaphoreChange:
+    """A set or an increment of a semaphore on one node."""
 
     kernel: KernelRun
     is_set: bool
     value: int
     place: Place | None
-    known: Known | None = None  # what it hands on; None before the first replay of the run
+    known: Known | None = None  # facts it passes on; None before the first replay of the run
 
     def is_after(self, clock: Clock) -> bool:
-        """Does it know that the current step of the clock's kernel was over?"""
+        """Does the change know that the current step of the clock's kernel was over?"""
         return self.known is not None and self.known.get(clock.kernel, 0) >= clock.step
 
     def is_known_to(self, clock: Clock) -> bool:
-        """Does the kernel of the clock know that it has happened?"""
+        """Does the clock's kernel know that the change has happened?"""
         if self.known is None:
             return False
         step = self.known[self.kernel]
@@ -67,21 +66,21 @@ class Change:
 
 @dataclass(slots=True, eq=False)
 class Wait:
-    """A wait, with what its kernel knew when it was over, or knows if it never was."""
+    """A wait, and its kernel's clock at its end, or when it started if it never ended."""
 
     kernel: KernelRun
     wanted: int
     at_least: bool
     place: Place | None
-    clock: Clock | None = None  # as it was then
+    clock: Clock | None = None  # when it ended or started
     is_over: bool = False
 
-    def is_spoiled_by(self, change: Change) -> bool:  # rule WAIT
+    def is_spoiled_by(self, change: SemaphoreChange) -> bool:  # rule WAIT
         if not change.is_set:
             return not self.at_least and bool(change.value)
         return change.value < self.wanted if self.at_least else change.value != self.wanted
 
-    def precedes(self, change: Change) -> bool:
+    def precedes(self, change: SemaphoreChange) -> bool:
         assert self.clock is not None
         step = (change.known or {}).get(self.kernel, 0)
         return self.is_over and step >= self.clock.step
@@ -92,11 +91,11 @@ class Epoch:
     """The initial value or sets of one value, and the increments until the next set."""
 
     base: int
-    sets: list[Change] = field(default_factory=list)
-    increments: list[Change] = field(default_factory=list)
+    sets: list[SemaphoreChange] = field(default_factory=list)
+    increments: list[SemaphoreChange] = field(default_factory=list)
 
     def before(self, clock: Clock) -> Epoch | None:  # rule AFTER
-        """Leave out what comes after the clock; None if nothing that starts the epoch is left."""
+        """Leave out changes after the clock; None if no set that starts the epoch is left."""
         sets = [each for each in self.sets if each.known is not None and not each.is_after(clock)]
         if self.sets and not sets:
             return None
@@ -104,7 +103,7 @@ class Epoch:
         return Epoch(self.base, sets, increments)
 
     @property
-    def known_increments(self) -> list[Change]:
+    def known_increments(self) -> list[SemaphoreChange]:
         return [each for each in self.increments if each.known is not None and each.value]
 
     @property
@@ -117,32 +116,33 @@ class Epoch:
             return False
         return wait.at_least or _can_add_up(increments, needed, clock)
 
-    def common(self, wait: Wait, clock: Clock) -> Known:
-        """What the wait knows if it was over in this epoch."""
+    def find_common(self, wait: Wait, clock: Clock) -> Known:
+        """Return the facts a wait that ended in this epoch takes over."""
         knows_base = not self.sets or any(each.is_known_to(clock) for each in self.sets)
-        of_base = {} if knows_base else _least([_known(each) for each in self.sets])
-        return joined(of_base, _of_some(self.known_increments, wait.wanted - self.base))
+        of_base = {} if knows_base else _find_common([_known(each) for each in self.sets])
+        needed = wait.wanted - self.base
+        return join_known(of_base, _common_of_choices(self.known_increments, needed))
 
 
 @dataclass(slots=True)
 class History:
-    """All changes of one semaphore on one node, in the order of the run at hand."""
+    """All changes of one semaphore on one node, in the order of this run."""
 
     semaphore: NodeSemaphore
-    changes: list[Change] = field(default_factory=list)
+    changes: list[SemaphoreChange] = field(default_factory=list)
     epochs: list[Epoch] = field(default_factory=list)
     waits: list[Wait] = field(default_factory=list)
 
     @property
     def may_race(self) -> bool:
-        """Is it waited for, and do several kernels use it in another way than by counting up?"""
+        """Do several kernels use it, at least one waiting, in ways other than counting up?"""
         users = {each.kernel for each in self.changes} | {each.kernel for each in self.waits}
         is_special = any(each.is_set for each in self.changes) or not all(
             each.at_least for each in self.waits
         )
         return bool(self.waits) and len(users) > 1 and is_special
 
-    def add(self, change: Change) -> None:
+    def add(self, change: SemaphoreChange) -> None:
         if not self.epochs:
             self.epochs.append(Epoch(self.semaphore.declared.initial))
         self.changes.append(change)
@@ -154,8 +154,8 @@ class History:
         else:
             self.epochs.append(Epoch(change.value, [change]))
 
-    def known_by(self, wait: Wait, clock: Clock, seen: int) -> Known:
-        """What a wait takes over that was passed when so many of the changes had happened."""
+    def find_known(self, wait: Wait, clock: Clock, seen: int) -> Known:
+        """Return the facts that a wait takes over, if it passed after `seen` changes."""
         first = 0
         for number, epoch in enumerate(self.epochs):  # rule EPOCH
             if any(each.is_known_to(clock) for each in epoch.sets):
@@ -165,27 +165,27 @@ class History:
                 break
             possible = epoch.before(clock)
             if possible is not None and possible.can_end(wait, clock):
-                return possible.common(wait, clock)
-        return reduce(joined, [_known(each) for each in self.changes[:seen]], {})
+                return possible.find_common(wait, clock)
+        return reduce(join_known, [_known(each) for each in self.changes[:seen]], {})
 
-    def spoiled(self) -> tuple[Wait, Change] | None:
-        """A wait, and a change that is in no order with it: rule WAIT."""
-        by_kernel: dict[KernelRun, list[Change]] = {}
+    def find_spoiled_wait(self) -> tuple[Wait, SemaphoreChange] | None:
+        """Find a wait and a change without an order between them (rule WAIT)."""
+        by_kernel: dict[KernelRun, list[SemaphoreChange]] = {}
         for change in self.changes:
             by_kernel.setdefault(change.kernel, []).append(change)
         for wait in self.waits:
             assert wait.clock is not None
             possible = (epoch.can_end(wait, wait.clock) for epoch in self.epochs)
             if not wait.is_over and not any(possible):
-                continue  # it waits for ever in any order
+                continue  # it never ends in any order
             others = [own for kernel, own in by_kernel.items() if kernel is not wait.kernel]
             for changes in others:
                 if (found := _first_spoiling(wait, changes)) is not None:
                     return wait, found
         return None
 
-    def needed_for_all(self, wait: Wait, changer: KernelRun) -> int | None:
-        """What wait_ge() must be given to be over after all increments, those of `changer` too."""
+    def value_for_all(self, wait: Wait, changer: KernelRun) -> int | None:
+        """Return the value for wait_ge() that waits for all increments, `changer`'s too."""
         if len(self.epochs) != 1 or not wait.at_least:
             return None
         epoch = self.epochs[0]
@@ -194,14 +194,14 @@ class History:
         is_one_each = all(each.value == 1 for each in epoch.increments) and not epoch.base
         return total if is_changed and is_one_each and total > wait.wanted else None
 
-    def unordered(self, number: int, clock: Clock) -> Change | None:
-        """An earlier change that this one, which its kernel makes now, races with: rule SET."""
+    def find_unordered(self, number: int, clock: Clock) -> SemaphoreChange | None:
+        """Find an earlier change that races with this one, made just now (rule SET)."""
         change = self.changes[number]
-        last: Change | None = None  # set that the kernel knows of
+        last: SemaphoreChange | None = None  # latest set the kernel knows of
         for other in reversed(self.changes[:number]):
             is_known = other.is_known_to(clock)
             if last is not None and not (other.is_set and other.value == last.value):
-                return None  # `last` is ordered after all but sets of its value
+                return None  # `last` comes after all changes except sets of its value
             if other.is_set and is_known:
                 last = other
             if is_known or not (change.is_set or other.is_set):
@@ -211,8 +211,8 @@ class History:
         return None
 
 
-def _first_spoiling(wait: Wait, changes: Sequence[Change]) -> Change | None:
-    """Of one kernel: the wait knows of the first ones, and the last ones know of the wait."""
+def _first_spoiling(wait: Wait, changes: Sequence[SemaphoreChange]) -> SemaphoreChange | None:
+    """Find a kernel's first spoiling change that has no order with the wait."""
     assert wait.clock is not None
     known = wait.clock.known.get(changes[0].kernel, 0)
     start = bisect_right(changes, known, key=lambda each: _known(each).get(each.kernel, 0))
@@ -224,12 +224,14 @@ def _first_spoiling(wait: Wait, changes: Sequence[Change]) -> Change | None:
     return None
 
 
-def _known(change: Change) -> Known:
+def _known(change: SemaphoreChange) -> Known:
     return change.known or {}
 
 
-def _can_add_up(increments: Sequence[Change], needed: int, clock: Clock) -> bool:  # rule SUM
-    """Do those that are certain, and of each kernel the first ones, add up to what is needed?"""
+def _can_add_up(
+    increments: Sequence[SemaphoreChange], needed: int, clock: Clock
+) -> bool:  # rule SUM
+    """Can certain increments, and each kernel's first uncertain ones, add up to what is needed?"""
     needed -= sum([each.value for each in increments if each.is_known_to(clock)])
     by_kernel: dict[KernelRun, list[int]] = {}
     for each in increments:
@@ -244,30 +246,30 @@ def _can_add_up(increments: Sequence[Change], needed: int, clock: Clock) -> bool
     return needed in sums
 
 
-def _least(given: Sequence[Known]) -> Known:
-    """What all have in common."""
+def _find_common(given: Sequence[Known]) -> Known:
+    """Return the facts common to all."""
     if len(given) == 1:
         return given[0]
     common = set.intersection(*(set(each) for each in given))
     return {kernel: min(each[kernel] for each in given) for kernel in common}
 
 
-def _of_some(increments: Sequence[Change], needed: int) -> Known:
-    """What all choices of increments have in common that add up to what is needed."""
+def _common_of_choices(increments: Sequence[SemaphoreChange], needed: int) -> Known:
+    """Return the facts common to all choices of increments that add up to what is needed."""
     if needed <= 0 or not increments:
         return {}
     total = sum([each.value for each in increments])
-    if total - min(each.value for each in increments) < needed:  # none can be left out
-        return reduce(joined, [_known(each) for each in increments], {})
+    if total - min(each.value for each in increments) < needed:  # all are needed
+        return reduce(join_known, [_known(each) for each in increments], {})
     found: Known = {}
     for kernel in dict.fromkeys(k for each in increments for k in _known(each)):
         levels = sorted((_known(each).get(kernel, 0), each.value) for each in increments)
-        if level := _reached(levels, needed):  # rule LEVEL
+        if level := _find_level(levels, needed):  # rule LEVEL
             found[kernel] = level
     return found
 
 
-def _reached(levels: Iterable[tuple[int, int]], needed: int) -> int:
+def _find_level(levels: Iterable[tuple[int, int]], needed: int) -> int:
     for level, value in levels:
         needed -= value
         if needed <= 0:

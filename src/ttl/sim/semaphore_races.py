@@ -1,12 +1,12 @@
-"""Races in programs with semaphores: what a run did, followed again when it is over.
+"""Find races in programs with semaphores: record the run, and replay it afterwards.
 
-Which increments made a wait pass depends on the schedule, and those that come later in the run
-might have come first: what the wait orders is known when all changes are.
+The schedule decides which increments end a wait, and later ones could have come first. So the order
+that a wait creates is known only when all changes are.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from hashlib import blake2b
 from typing import TYPE_CHECKING, Any
 
@@ -17,8 +17,8 @@ from ttl.trace import EventKind
 
 from .faults import rule_fault
 from .place import labels, user_place
-from .races import Access, Clock, Copied, Known, Races, written_by
-from .semaphore_clocks import Change, History, Wait
+from .races import Clock, Copied, Known, Races, TensorAccess, read_written
+from .semaphore_clocks import History, SemaphoreChange, Wait
 
 if TYPE_CHECKING:
     from .buffer import BufferEnd
@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from .pipes import Meeting
     from .semaphores import NodeSemaphore, SemaphoreWait
 
-Step = tuple["KernelRun", Callable[..., None], tuple[Any, ...]]  # a method of Replay
+Step = tuple["KernelRun", Callable[..., None], tuple[Any, ...]]  # with a method of Replay
 
 
 class SemaphoreRaces(Races):
-    """Keeps what happens; accesses to tensors only if they are looked for."""
+    """Records events for a replay; accesses to tensors only if the run looks for their races."""
 
     __slots__ = ("_histories", "_looks_at_tensors", "_steps", "_waiting")
 
@@ -40,7 +40,7 @@ class SemaphoreRaces(Races):
         self._looks_at_tensors = looks_at_tensors
         self._steps: list[Step] = []
         self._histories: dict[NodeSemaphore, History] = {}
-        self._waiting: dict[KernelRun, Wait] = {}  # the latest of each kernel
+        self._waiting: dict[KernelRun, Wait] = {}  # each kernel's latest
 
     def at_buffer(self, kernel: KernelRun, kind: EventKind, end: BufferEnd) -> None:
         self._steps.append((kernel, Replay.at_buffer, (kernel, kind, end)))
@@ -56,48 +56,48 @@ class SemaphoreRaces(Races):
             self._steps.append((kernel, Replay.copy_starts, (kernel, number)))
             return
         written = [b""] * len(list(Copied.of(transfer).units))
-        if transfer.is_write:  # a digest: the run may write much more than there is memory
-            written = [blake2b(each, digest_size=16).digest() for each in written_by(transfer)]
+        if transfer.is_write:  # digests: a run may write more than fits in memory
+            written = [blake2b(each, digest_size=16).digest() for each in read_written(transfer)]
         self._steps.append((kernel, Replay.copy_ends, (number, Copied.of(transfer), written)))
 
     def _history(self, semaphore: NodeSemaphore) -> History:
         found = self._histories.get(semaphore)
         return found or self._histories.setdefault(semaphore, History(semaphore))
 
-    def semaphore_changed(
+    def on_semaphore_change(
         self, kernel: KernelRun, semaphore: NodeSemaphore, value: int, is_set: bool
     ) -> None:
         history = self._history(semaphore)
-        history.add(Change(kernel, is_set, value, user_place()))
-        self._steps.append((kernel, Replay.changed, (history, len(history.changes) - 1)))
+        history.add(SemaphoreChange(kernel, is_set, value, user_place()))
+        self._steps.append((kernel, Replay.on_change, (history, len(history.changes) - 1)))
 
-    def semaphore_waits(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
+    def on_semaphore_wait(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
         found = Wait(kernel, wait.wanted, wait.at_least, user_place())
         history = self._history(wait.semaphore)
         history.waits.append(found)
         self._waiting[kernel] = found
-        self._steps.append((kernel, Replay.waits, (found,)))
+        self._steps.append((kernel, Replay.on_wait, (found,)))
 
-    def semaphore_passed(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
+    def on_semaphore_pass(self, kernel: KernelRun, wait: SemaphoreWait) -> None:
         history = self._history(wait.semaphore)
         found = self._waiting[kernel]
-        self._steps.append((kernel, Replay.passed, (history, found, len(history.changes))))
+        self._steps.append((kernel, Replay.on_pass, (history, found, len(history.changes))))
 
     # When the run is over
 
     def check(self) -> None:
-        """Raises KernelFault for the first race; what is alike is known afterwards."""
+        """Raise KernelFault for the first race; fill in `written_alike`."""
         if self._looks_at_tensors or self._may_race:
-            self.written_alike = self._replayed().written_alike
+            self.written_alike = self._replay_all().written_alike
             self._check_waits()
 
     def cause_of_deadlock(self) -> Diagnostic | None:
-        """A set or a wait that may have come before or after what another kernel did."""
+        """Find a set or a wait that may have come before or after another kernel's change."""
         self._steps = [each for each in self._steps if each[1] is not Replay.copy_ends]
         if not self._may_race:
             return None
         try:
-            self._replayed()
+            self._replay_all()
             self._check_waits()
         except KernelFault as fault:
             return fault.diagnostics[0]
@@ -109,10 +109,10 @@ class SemaphoreRaces(Races):
 
     def _check_waits(self) -> None:
         for history in self._histories.values():
-            if history.may_race and (found := history.spoiled()) is not None:
-                raise rule_fault(found[0].kernel, _in_no_order(history.semaphore, *found))
+            if history.may_race and (found := history.find_spoiled_wait()) is not None:
+                raise rule_fault(found[0].kernel, _unordered(history.semaphore, *found))
 
-    def _replayed(self) -> Replay:
+    def _replay_all(self) -> Replay:
         while self._replay(Replay(is_last=False)).has_changed:
             pass  # rule LATER
         return self._replay(Replay(is_last=True))
@@ -127,7 +127,7 @@ class SemaphoreRaces(Races):
 
 
 class Replay(Races):
-    """The clocks of a run that is followed again; the last time, what races is an error."""
+    """The clocks of a replayed run; only the last replay raises races."""
 
     __slots__ = ("_is_last", "_passed", "has_changed")
 
@@ -137,49 +137,53 @@ class Replay(Races):
         self.has_changed = False
         self._passed: dict[KernelRun, list[tuple[History, Wait]]] = {}
 
-    def copy_ends(self, number: int, copied: Copied, written: Any) -> None:
+    def copy_ends(self, number: int, copied: Copied, written: Iterable[bytes]) -> None:
         if self._is_last:
             super().copy_ends(number, copied, written)
         else:
             self.clock(copied.kernel).step += 1
 
-    def changed(self, history: History, number: int) -> None:
+    def on_change(self, history: History, number: int) -> None:
         change = history.changes[number]
         clock = self.clock(change.kernel)
         if self._is_last and history.may_race:
-            other = history.unordered(number, clock)
+            other = history.find_unordered(number, clock)
             if other is not None:
                 pair = (change, other) if change.is_set else (other, change)
-                raise _in_no_order(history.semaphore, *pair)
-        known: Known = clock.hand_on()
+                raise _unordered(history.semaphore, *pair)
+        known: Known = clock.release()
         self.has_changed |= known != change.known
         change.known = known
 
-    def waits(self, wait: Wait) -> None:
+    def on_wait(self, wait: Wait) -> None:
         clock = self.clock(wait.kernel)
         wait.clock, wait.is_over = Clock(wait.kernel, clock.known, clock.step), False
 
-    def passed(self, history: History, wait: Wait, seen: int) -> None:
+    def on_pass(self, history: History, wait: Wait, seen: int) -> None:
         clock = self.clock(wait.kernel)
-        clock.take_over(history.known_by(wait, clock, seen))
+        clock.acquire(history.find_known(wait, clock, seen))
         wait.clock, wait.is_over = Clock(wait.kernel, clock.known, clock.step), True
         self._passed.setdefault(wait.kernel, []).append((history, wait))
 
-    def race(self, access: Access, other: Access, copied: Copied, unit: Shape) -> RuleBroken:
+    def race(
+        self, access: TensorAccess, other: TensorAccess, copied: Copied, unit: Shape
+    ) -> RuleBroken:
         broken = super().race(access, other, copied, unit)
         for waiting, changing in ((access.kernel, other.kernel), (other.kernel, access.kernel)):
             waits = self._passed.get(waiting, ())
             for history, wait in waits:
                 if sum(1 for each, _ in waits if each is history) > 1:
-                    continue  # in rounds: how many increments come before it is not known
-                if total := history.needed_for_all(wait, changing):
+                    continue  # repeated waits: the number of earlier increments is not known
+                if total := history.value_for_all(wait, changing):
                     name = history.semaphore.declared.name
                     return broken.with_first_help(waits_for_some(name, wait.wanted, total))
         return broken
 
 
-def _in_no_order(semaphore: NodeSemaphore, one: Change | Wait, other: Change) -> RuleBroken:
-    """A set, or a wait, and another change."""
+def _unordered(
+    semaphore: NodeSemaphore, one: SemaphoreChange | Wait, other: SemaphoreChange
+) -> RuleBroken:
+    """Report that a set or a wait, and another change, have no order."""
     second = _use(other)
     broken = semaphore_race(
         semaphore.declared.name,
@@ -191,7 +195,7 @@ def _in_no_order(semaphore: NodeSemaphore, one: Change | Wait, other: Change) ->
     return broken.with_place(one.place)
 
 
-def _use(found: Change | Wait) -> SemaphoreUse:
+def _use(found: SemaphoreChange | Wait) -> SemaphoreUse:
     if isinstance(found, Wait):
         call, value = "wait_ge" if found.at_least else "wait_eq", found.wanted
     else:

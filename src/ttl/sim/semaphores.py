@@ -26,24 +26,24 @@ class NodeSemaphore:
 
     def set(self, value: int, kernel: KernelRun) -> None:
         if kernel.races is not None:
-            kernel.races.semaphore_changed(kernel, self, value, is_set=True)
+            kernel.races.on_semaphore_change(kernel, self, value, is_set=True)
         self._change(value, kernel)
 
     def increment(self, added: int, kernel: KernelRun) -> None:
         if kernel.races is not None:
-            kernel.races.semaphore_changed(kernel, self, added, is_set=False)
+            kernel.races.on_semaphore_change(kernel, self, added, is_set=False)
         self._change((self.value + added) % SEMAPHORE_VALUES, kernel)
 
     def _change(self, value: int, kernel: KernelRun) -> None:
         self.value = value
-        if self.sleepers:  # they look at the value when they run: one that has passed is missed
+        if self.sleepers:  # they check when they run, and can miss a value
             kernel.simulation.ready.extend(self.sleepers)
             self.sleepers = []
 
 
 @dataclass(frozen=True, slots=True)
 class SemaphoreWait:
-    """What a kernel that sleeps waits for."""
+    """The condition that a sleeping kernel waits for."""
 
     semaphore: NodeSemaphore
     wanted: int
@@ -56,7 +56,7 @@ class SemaphoreWait:
 
 
 class SemaphoreRuns:
-    """The semaphores of one launch on all nodes, those of a node made at their first use."""
+    """The semaphores of one launch on all nodes, each created at its first use."""
 
     __slots__ = ("_declared", "_runs")
 
@@ -86,12 +86,12 @@ def wait_for(kernel: KernelRun, semaphore: Semaphore, value: int, at_least: bool
     run = kernel.simulation.semaphores.find(semaphore, kernel.coordinate)
     wait = SemaphoreWait(run, semaphore_value(value, "the value waited for"), at_least)
     if kernel.races is not None:
-        kernel.races.semaphore_waits(kernel, wait)
+        kernel.races.on_semaphore_wait(kernel, wait)
     while not wait.is_over:
         run.sleepers.append(kernel)
         kernel.sleep(wait, run.declared.name, run.value)
     if kernel.races is not None:
-        kernel.races.semaphore_passed(kernel, wait)
+        kernel.races.on_semaphore_pass(kernel, wait)
 
 
 def set_value(

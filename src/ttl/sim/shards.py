@@ -1,10 +1,10 @@
-"""Dataflow buffers that lie in the shards of tensors: their blocks are the tensor's elements.
+"""Dataflow buffers in the shards of tensors: their blocks are the tensor's elements.
 
 rule VIEW  a block of whole rows of a shard, or of a part of one row, is a view of the tensor
-rule COPY  any other, and one that reaches past the end of the tensor, is a copy: made when the run
-           starts and when it is published, written back when the run is over
-rule MARK  what was published counts as read and what was pushed as written, by the node itself:
-           other nodes may copy from and to these tiles of the tensor
+rule COPY  any other block, and one that reaches past the end of the tensor, is a copy: made when
+           the run starts and at publish, written back after the run
+rule MARK  published blocks count as read and pushed blocks as written by the node itself: other
+           nodes may copy from and to these tiles of the tensor
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class Shard:
-    """The part of a tensor that a dataflow buffer has on one node."""
+    """The part of a tensor that a dataflow buffer holds on one node."""
 
     __slots__ = ("_copies", "_first_row", "_rows", "_starts", "buffer", "slots")
 
@@ -41,7 +41,7 @@ class Shard:
         first = self._first_row * TILE_SIZE
         self._rows: Array = elements.reshape(-1, elements.shape[-1])[first : first + height]
         self.buffer = buffer
-        self._copies: list[tuple[int, Array]] = []  # the first tile, and the block
+        self._copies: list[tuple[int, Array]] = []  # first tile and block
         block = tile_count(buffer.shape)
         first_tile = buffer.backing.first_tile
         self._starts = [first_tile + n * block for n in range(buffer.block_count)]
@@ -89,7 +89,7 @@ class Shard:
         self.buffer.backing.tensor.storage.clear_padding()
 
     def _tile(self, number: int) -> Array | None:
-        """None past the end of the tensor."""
+        """Return a view of a tile of the shard; None past the end of the tensor."""
         row, column = divmod(number, self._columns)
         if (row + 1) * TILE_SIZE > len(self._rows):
             return None
@@ -100,7 +100,7 @@ class Shard:
     # rule MARK
 
     def mark(self, buffer: NodeBuffer) -> None:
-        """What the kernel at the producer's end did with the tensor."""
+        """Mark the tiles that the kernel at the producer's end read and wrote."""
         kernel, place = buffer.producer.kernel, buffer.producer.place
         if kernel is None or place is None:
             return
@@ -127,7 +127,7 @@ class Shard:
 
 
 def _tiles(block: Array) -> list[Array]:
-    """Views of the tiles in their order."""
+    """Return views of the tiles in their order."""
     rows = block.reshape(-1, block.shape[-1])
     return [
         rows[top : top + TILE_SIZE, left : left + TILE_SIZE]
@@ -141,7 +141,7 @@ def shard_of(buffer: DataflowBuffer, node: Shape) -> Shard | None:
 
 
 def mark_shards(nodes: Mapping[Shape, Sequence[NodeBuffer]]) -> None:
-    """When the kernels have ended."""
+    """Mark all shards, after the kernels have ended."""
     for buffers in nodes.values():
         for buffer in buffers:
             if buffer.shard is not None:

@@ -1,4 +1,4 @@
-"""What debuggers and notebooks show of blocks: their state in words, shape and first values."""
+"""Show blocks in debuggers and notebooks: state in words, shape and first values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ttl.semantics.printing import READABLE
 if TYPE_CHECKING:
     from .block import SimBlock, SimExpression
 
-FIRST = 4  # values that are shown
+FIRST = 4  # number of values shown
 
 
 def block_text(block: SimBlock) -> str:
@@ -40,7 +40,7 @@ def _facts(block: SimBlock) -> dict[str, object]:
 
 
 def _is_readable(block: SimBlock) -> bool:
-    """Others hold what was there before."""
+    """Can the program read the values? Otherwise the block holds stale ones."""
     return block.state in READABLE
 
 

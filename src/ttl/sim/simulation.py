@@ -1,4 +1,4 @@
-"""Runs a program: a greenlet for each kernel on each node, in one deterministic queue."""
+"""Run a program: a greenlet for each kernel on each node, in one deterministic queue."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from ttl.trace import Recorder
 from .blas import one_blas_thread
 from .buffer import BufferPlan, NodeBuffer
 from .copies import TensorTransfer
-from .coverage import uncovered_outputs, unordered_accesses, written_twice
+from .coverage import find_double_writes, find_uncovered_outputs, find_unordered_accesses
 from .faults import fault_at
 from .garbage import rare_collections
 from .kernel import KernelRun, notice
-from .leftovers import leftovers
+from .leftovers import find_leftovers
 from .loopbacks import Loopbacks
 from .nets import NetRuns
 from .overwrites import Overwrites
@@ -42,7 +42,7 @@ from .place import Place
 from .plan import KernelPlan
 from .printing import language_print
 from .races import Races
-from .repair import repaired
+from .repair import repair
 from .semaphores import SemaphoreRuns
 from .shards import mark_shards, shard_of
 from .types import TypeTable
@@ -67,24 +67,23 @@ def run(
     finds_races: bool = False,
     report: Callable[[Diagnostic], None] | None = None,
 ) -> None:
-    """Run the kernels of `program` on all nodes, with a seed in an order shuffled by it.
+    """Run the kernels of `program` on all nodes; `seed` shuffles their order.
 
     A kernel that uses the CPU for `spin_seconds` without a call of the language is stopped.
-    `report` gets warnings when the run has ended.
-    With `finds_races`, what pipes, semaphores and dataflow buffers order is followed; without it
-    only in programs with pipes or semaphores that may read what they write. In others, races are
-    found between nodes that use neither pipes nor semaphores.
-    With `float32`, floats of every type are f32 everywhere: in tensors, blocks and expressions.
-    With another `rounding`, what the chip's units lose is lost.
+    `report` gets the warnings after the run. With `finds_races`, the run follows the order that
+    pipes, semaphores and dataflow buffers create. Otherwise it does so only in programs with pipes
+    or semaphores that may read tensors they write; in others, it finds races between nodes that use
+    neither. With `float32`, floats of every type are f32 everywhere: in tensors, blocks and
+    expressions. Another `rounding` loses the precision that the chip's units lose.
 
-    Raises UsageError if its buffers do not fit on `target`, KernelFault if a kernel breaks a rule
-    or raises, or if no kernel can go on. Tensors keep what was written until then.
+    Raises UsageError if the buffers do not fit on `target`, KernelFault if a kernel breaks a rule
+    or raises, or if no kernel can continue. Tensors keep the values written until then.
     """
     check_limits(program.buffers, target, program.options.get("ttl-l1-budget"))
     check_semaphores(program.semaphores, target)
-    # numpy's error state is a context variable: the kernels' contexts are copied inside.
+    # numpy's error state is a context variable, so kernels' contexts are copied inside the `with`.
     with (
-        repaired(program),
+        repair(program),
         one_blas_thread(),
         rare_collections(),
         language_print(),
@@ -106,13 +105,13 @@ def run(
                 for warning in simulation.warnings():
                     report(warning)
             if simulation.has_succeeded:
-                simulation.let_go()
+                simulation.break_cycles()
 
 
 def _races(program: Program, finds_races: bool) -> Races | None:
-    """Semaphores are followed in every run: a set may race with another change."""
+    """Choose the clocks; semaphores need them always: a set may race with another change."""
     if program.semaphores:
-        from .semaphore_races import SemaphoreRaces  # what most programs do not need
+        from .semaphore_races import SemaphoreRaces  # most programs do not need it
 
         return SemaphoreRaces(finds_races)
     return Races() if finds_races else None
@@ -163,14 +162,14 @@ class Simulation:
         self.random = None if seed is None else Random(seed)
         self.marks_reads = facts_of(program).may_read_what_it_writes
         if self.marks_reads and (program.pipe_nets or program.semaphores):
-            finds_races = True  # nodes that exchange data through a tensor, in an order of theirs
-        # A tensor in whose shards buffers lie is read and written by them too.
+            finds_races = True  # nodes may exchange data through a tensor, in an order they create
+        # Buffers in a tensor's shards also read and write it.
         self.marks_reads |= any(buffer.backing is not None for buffer in program.buffers)
         self.races = _races(program, finds_races)
         is_followed = finds_races or prod(program.grid) == 1
         self.overwrites = None if is_followed else Overwrites(self.marks_reads)
         self.tolerated: dict[tuple[str, Place | None], Diagnostic] = {}
-        # Races are told what recorders are told.
+        # Races get the same events as recorders.
         self.recorder = Recorder(()) if recorder is None and self.races else recorder
         self.tensor_names = {id(tensor): name for name, tensor in program.tensors.items()}
         self.padding = Padding.of(program)
@@ -213,9 +212,9 @@ class Simulation:
         context = copy_context()
         context.run(OBSERVER.set, notice)
         try:
-            self._run_what_is_ready(context)
-            while self.loopbacks.go_on(self):
-                self._run_what_is_ready(context)
+            self._run_ready(context)
+            while self.loopbacks.resume_sends(self):
+                self._run_ready(context)
             self.loopbacks.check_end(self.nets.pipes())
             if not all(kernel.is_finished for kernel in self.kernels):
                 raise self.deadlock()
@@ -227,11 +226,11 @@ class Simulation:
                 for buffer in buffers:
                     buffer.end_run()
         mark_shards(self.nodes)
-        if diagnostics := self._races_of_nodes():
+        if diagnostics := self._find_node_races():
             raise KernelFault(*diagnostics)
         self.has_succeeded = True
 
-    def _run_what_is_ready(self, context: Context) -> None:
+    def _run_ready(self, context: Context) -> None:
         while self.ready:
             if self.random is not None:
                 self._shuffle()
@@ -241,18 +240,18 @@ class Simulation:
             else:
                 kernel.greenlet.switch()
 
-    def _races_of_nodes(self) -> list[Diagnostic]:
-        """Where nothing was followed: those of nodes that nothing can have ordered."""
+    def _find_node_races(self) -> list[Diagnostic]:
+        """Find races between nodes that nothing can have ordered, if clocks did not."""
         if self.overwrites is None or self._may_be_ordered:
             return []
-        return unordered_accesses(self, self.overwrites)
+        return find_unordered_accesses(self, self.overwrites)
 
     @property
     def _may_be_ordered(self) -> bool:
         return self.nets.are_used or self.semaphores.are_used
 
     def warnings(self) -> list[Diagnostic]:
-        """What is worth a look when the run is over, however it ended."""
+        """Return the warnings of the run, however it ended."""
         padding = [] if self.padding is None else list(self.padding.warnings.values())
         found = [*padding, *self.tolerated.values(), *self.loopbacks.notes()]
         if not self.has_succeeded:
@@ -260,20 +259,20 @@ class Simulation:
         twice = list(self.races.written_alike.values()) if self.races is not None else []
         if self.overwrites is not None:
             why = accesses.PERHAPS_ORDERED if self._may_be_ordered else accesses.SAME_BYTES
-            twice = written_twice(self, self.overwrites, why)
-        return [*found, *leftovers(self.nodes), *uncovered_outputs(self), *twice]
+            twice = find_double_writes(self, self.overwrites, why)
+        return [*found, *find_leftovers(self.nodes), *find_uncovered_outputs(self), *twice]
 
     def tolerate(
         self, kernel: KernelRun, broken: RuleBroken, place: Place | None, label: str = ""
     ) -> None:
-        """A kernel did what does no harm and may be a mistake: a warning, once for each place."""
+        """Warn, once for each place, about a harmless action that may be a mistake."""
         key = (broken.code.code, place)
         if key not in self.tolerated:
             self.tolerated[key] = fault_at(kernel, broken, place, label).diagnostics[0]
 
     def switch_to_next(self) -> None:
-        """Called by a kernel that cannot go on; returns when it is in the queue and its turn."""
-        if self.is_stopping:  # a `finally` of a kernel that is being ended
+        """Run the next kernel in place of one that must wait; return at that one's next turn."""
+        if self.is_stopping:  # in a `finally` of a kernel that is being ended
             self._end_again()
         ready = self.ready
         if self.random is not None:
@@ -281,16 +280,16 @@ class Simulation:
         if ready and (following := ready[0].greenlet) is not None:
             ready.popleft()
             following.switch()
-        else:  # only the hub starts greenlets: one started here would stand on our stack
+        else:  # only the hub starts greenlets: one started here would be on our stack
             self.hub.switch()
 
     def _end_again(self) -> None:
-        """A kernel whose `except:` keeps even this is left where it is, and never runs again."""
+        """End the running kernel; abandon it if its `except:` has caught that too often."""
         kernel: KernelRun = ENGINE.get()
         kernel.times_ended += 1
         if kernel.times_ended <= MOST_TIMES_ENDED:
             raise GreenletExit
-        _ABANDONED.append(kernel)  # collecting its greenlet would let it run
+        _ABANDONED.append(kernel)  # if collected, its greenlet would run
         self.hub.switch()
 
     def _shuffle(self) -> None:
@@ -299,48 +298,48 @@ class Simulation:
             self.ready.rotate(self.random.randrange(len(self.ready)))
 
     def perhaps_switch(self, kernel: KernelRun) -> None:
-        """With a seed: let others run now and then, where the kernel could also go on."""
+        """With a seed: sometimes let others run, although the kernel could continue."""
         if self.random is not None and self.random.random() < 0.5:
             self.ready.append(kernel)
             self.switch_to_next()
 
     def perhaps_move_early(self, transfer: TensorTransfer) -> None:
-        """With a seed: a copy is over at any time between its start and its wait."""
+        """With a seed: finish a copy at any time between its start and its wait."""
         if self.random is not None and self.random.random() < 0.5:
             transfer.move_early()
 
     def poll(self, kernel: KernelRun) -> None:
-        """Let others run; nobody hears of it if polling is all that is done any more."""
+        """Let others run; raise the deadlock if all kernels left only poll."""
         self.polls += 1
         if self.polls % POLLS_WITHOUT_PROGRESS == 0:
-            progress = self.synchronized
-            if progress == self.progress_at_poll and not self.loopbacks.go_on(self):
+            progress = self.synchronization_count
+            if progress == self.progress_at_poll and not self.loopbacks.resume_sends(self):
                 raise self.deadlock()
             self.progress_at_poll = progress
         self.ready.append(kernel)
         self.switch_to_next()
 
     @property
-    def synchronized(self) -> int:
-        """A number that grows with everything one kernel can see of another."""
+    def synchronization_count(self) -> int:
+        """Return a number that grows with every event that other kernels can see."""
         buffers = [buffer for node in self.nodes.values() for buffer in node]
         ends = [end for buffer in buffers for end in (buffer.producer, buffer.consumer)]
         moved = sum([kernel.copies + kernel.is_finished for kernel in self.kernels])
         return self.activity + moved + sum([end.acquired + end.released for end in ends])
 
     def progress(self) -> int:
-        return self.synchronized + self.polls
+        return self.synchronization_count + self.polls
 
     def done(self) -> tuple[int, int]:
-        """How many kernels have ended, on all nodes, and of how many."""
+        """Return how many kernels have ended on all nodes, and how many there are."""
         return len([kernel for kernel in self.kernels if kernel.is_finished]), len(self.kernels)
 
     def steps(self) -> int:
-        """Block expressions computed so far."""
+        """Return how many block expressions were computed so far."""
         return sum([kernel.steps for kernel in self.kernels])
 
     def deadlock(self) -> KernelFault:
-        from .deadlock import deadlock_fault  # a report, which most runs do not need
+        from .deadlock import deadlock_fault  # most runs never need a report
 
         stuck = [kernel for kernel in self.kernels if not kernel.is_finished]
         race = None if self.races is None else self.races.cause_of_deadlock()
@@ -348,18 +347,18 @@ class Simulation:
             return KernelFault(race)
         return deadlock_fault(stuck, self.nodes, self.program)
 
-    def let_go(self) -> None:
-        """Nothing of the run refers to itself any more: it ends now, and not in a collection, which
-        takes as long as a small launch.
+    def break_cycles(self) -> None:
+        """Break the run's reference cycles, so that it is freed now. A garbage collection takes as
+        long as a small launch.
         """
         for buffers in self.nodes.values():
             for buffer in buffers:
-                buffer.let_go()
+                buffer.break_cycles()
         self.nodes.clear()
         self.kernels.clear()
 
     def _stop(self) -> None:
-        """End the kernels that are left; what their cleanup raises is not the cause."""
+        """End the remaining kernels; exceptions from their cleanup are not the cause."""
         self.is_stopping = True
         for kernel in self.kernels:
             if kernel.greenlet is not None and not kernel.is_finished:

@@ -1,8 +1,8 @@
 """Memory for the slots of dataflow buffers, kept for the next node and the next run.
 
-Nodes that need nothing of each other run one after the other, and so in the same memory. Else a run
-on a full grid takes tens of megabytes of it. Fresh memory comes from the system page by page, which
-costs more than small operations compute.
+Nodes that need no data from each other run one after the other and reuse the same memory.
+Otherwise, a full grid takes tens of megabytes. The system hands out fresh memory page by page,
+which costs more than small operations compute.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Slots = tuple[list[Array], list[Array]]
 
 
 class _Kept(threading.local):
-    """What the finished nodes and runs of a thread left."""
+    """Slots left by a thread's finished nodes and runs."""
 
     def __init__(self) -> None:
         self.slots: dict[tuple[int, Shape, np.dtype[np.generic]], list[Slots]] = defaultdict(list)
@@ -33,8 +33,8 @@ class _Kept(threading.local):
 _KEPT = _Kept()
 
 
-def take(count: int, extent: Shape, dtype: np.dtype[np.generic]) -> Slots:
-    """So many blocks with anything in them."""
+def take_slots(count: int, extent: Shape, dtype: np.dtype[np.generic]) -> Slots:
+    """Return `count` uninitialized blocks."""
     kept = _KEPT.slots.get((count, extent, dtype))
     if not kept:
         memory = empty((count, *extent), dtype)
@@ -44,8 +44,8 @@ def take(count: int, extent: Shape, dtype: np.dtype[np.generic]) -> Slots:
     return slots
 
 
-def give_back(slots: list[Array], words: list[Array]) -> None:
-    """Nobody uses the blocks any more."""
+def keep_slots(slots: list[Array], words: list[Array]) -> None:
+    """Keep the memory of unused blocks, if there is not too much already."""
     size, first = _bytes(slots), slots[0]
     if _KEPT.bytes + size <= MOST_KEPT_BYTES:
         _KEPT.slots[len(slots), first.shape, first.dtype].append((slots, words))

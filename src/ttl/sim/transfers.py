@@ -1,4 +1,4 @@
-"""What all copies under way have in common."""
+"""Shared behavior of all copies under way."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
 
 
 class SimTransfer(Transfer):
-    """A copy under way until its wait(). `block` is the one that it fills or empties."""
+    """A copy under way until its wait(). `block` is the block it fills or empties."""
 
     __slots__ = ("block", "group", "is_done", "kernel", "place")
 
     start_kind: ClassVar[EventKind] = EventKind.COPY_START
     end_kind: ClassVar[EventKind] = EventKind.COPY_END
-    may_wait_again: ClassVar[bool] = True  # it is done; of a pipe it is another message
+    may_wait_again: ClassVar[bool] = True  # a second wait on a pipe has its own message
 
     def __init__(self, kernel: KernelRun, block: SimBlock, place: Place):
         self.kernel = kernel
         self.block = block
         self.place = place
         self.is_done = False
-        self.group: object = None  # which waits for it, if one does
+        self.group: object = None  # the group that waits for it, if any
 
     @property
     def subject(self) -> str:
-        """The other end, as a trace names it."""
+        """The other end's name in a trace."""
         raise NotImplementedError
 
     def complete(self) -> None:
@@ -47,11 +47,11 @@ class SimTransfer(Transfer):
 
     @property
     def tensor_part(self) -> Part | None:
-        """Of the tensor that it reads or writes, if it does."""
+        """The part of the tensor that it accesses, if any."""
         return None
 
     def tell(self, races: Races, is_end: bool) -> None:
-        """What a copy orders or accesses; one between blocks of a node does neither."""
+        """Report it to the clocks; copies between a node's blocks order and access nothing."""
 
     def can_wait(self) -> bool:
         return not self.is_done  # a copy on its node is never late
@@ -67,14 +67,14 @@ class SimTransfer(Transfer):
     def _wait_again(self, place: Place) -> None:
         self.check_owner()
         is_harmless = self.is_done and self.may_wait_again
-        broken = self._reused(is_harmless)
+        broken = self._reuse_error(is_harmless)
         if not is_harmless:
             raise broken
         self.kernel.simulation.tolerate(self.kernel, broken, place)
 
     def join(self, group: object) -> None:
         if self.is_done or self.group is not None:
-            raise self._reused()
+            raise self._reuse_error()
         self.group = group
 
     def finish(self) -> None:
@@ -82,7 +82,7 @@ class SimTransfer(Transfer):
         self.is_done = True
         self.group = None
         self.complete()
-        if self.block.transfers_reading == 0:  # no cycle is left to the garbage collector
+        if self.block.transfers_reading == 0:  # leave no cycle to the garbage collector
             self.block.transfer = None
         kernel = self.kernel
         del kernel.transfers[self]
@@ -90,7 +90,7 @@ class SimTransfer(Transfer):
             record_copy(kernel, self.end_kind, self)
 
     def check_owner(self) -> None:
-        """The wait of a transfer belongs to the kernel that started it."""
+        """Check that the kernel that started the transfer is the one that waits for it."""
         owner = self.kernel
         if running_engine(None) is not owner:
             raise RuleBroken(
@@ -100,6 +100,6 @@ class SimTransfer(Transfer):
                 secondary=labels([(self.place, "the transfer started here")]),
             )
 
-    def _reused(self, is_harmless: bool = False) -> RuleBroken:
+    def _reuse_error(self, is_harmless: bool = False) -> RuleBroken:
         started = labels([(self.place, "the transfer started here")])
         return transfer_reused(self.is_done, is_harmless, started)

@@ -1,8 +1,8 @@
-"""`from sim.typedefs import Pipe`, as programs of the public simulator's source tree write."""
+"""`from sim.typedefs import Pipe`, for programs from the public simulator's source tree."""
 
 from ttl.language import Count, DstT, Index, NodeCoord, NodeRange, Pipe, Shape, Size
 
-CoreCoord = NodeCoord  # until 0.11 of the specification
+CoreCoord = NodeCoord  # the specification's name until 0.11
 CoreRange = NodeRange
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Types of block values, made once: comparing them is then comparing objects."""
+"""Types of block values, each created once: comparing types is comparing objects."""
 
 from __future__ import annotations
 
@@ -27,23 +27,23 @@ from ttl.semantics.types import BlockType, Shape, element_shape
 
 @dataclass(slots=True, eq=False)
 class Applied:
-    """What is known of an operation on operands of some types."""
+    """Facts about an operation on operands of some types."""
 
-    type: BlockType  # of the result
+    type: BlockType  # the result's
     meaning: Callable[..., Any]
-    dtype: DType | None  # of the operands, in which the operation works
-    converts: tuple[bool, ...]  # which operands, numbers or fills, become values of that type
+    dtype: DType | None  # the operands' type, in which the operation computes
+    converts: tuple[bool, ...]  # operands (numbers, fills) that are converted to `dtype`
     is_open: bool  # some operand or the result has no shape yet
-    extents: tuple[Shape | None, ...]  # which elements the operands must have, if it matters
-    numbers: tuple[str, ...]  # the parameters that become values of that type
+    extents: tuple[Shape | None, ...]  # elements each operand must have, if that matters
+    numbers: tuple[str, ...]  # parameters that are converted to `dtype`
     is_plain: bool  # whole blocks of one element type, and no parameters
-    native: int  # which of block_math.OPERATIONS it is then, or -1
-    computes: bool  # what is NaN has no sign then
-    row: int  # which of block_math.ROW_REDUCTIONS it is, if whole blocks of floats are read, or -1
+    native: int  # its number in block_math.OPERATIONS if plain, or -1
+    computes: bool  # if so, a NaN has no sign
+    row: int  # number in block_math.ROW_REDUCTIONS for whole blocks of floats, or -1
 
 
-class Recent:
-    """A pair of operands that an operator was applied to: programs repeat few of them."""
+class RecentOperands:
+    """A pair of operand types with an operator: programs repeat few of them."""
 
     __slots__ = ("applied", "left", "op", "right")
 
@@ -60,8 +60,8 @@ MOST_RECENT = 8
 class TypeTable:
     """The type rules of the op table, each applied once to the same operand types.
 
-    `looks_at_each` tells that the run looks at each operation, `in_16_bits` that registers have so
-    many.
+    `looks_at_each` means that the run inspects each operation, `in_16_bits` that registers are 16
+    bits wide.
     """
 
     __slots__ = (
@@ -77,8 +77,10 @@ class TypeTable:
         self._types: dict[tuple[Shape | None, DType | None, Layout], BlockType] = {}
         # By the identity of op, parameters and operand types, which live as long as this table.
         self.known: dict[tuple[int, ...], Applied] = {}
-        self._recent: list[Recent] = []  # some of these, in the order of their first use
-        self.number = BlockType(None, None)  # of a Python number as an operand
+        self._recent: list[
+            RecentOperands
+        ] = []  # some values of `known`, in the order of their first use
+        self.number = BlockType(None, None)  # the type of a Python number as an operand
         self.looks_at_each = looks_at_each
         self.rounding = rounding
         self.in_16_bits = in_16_bits
@@ -90,7 +92,7 @@ class TypeTable:
         return self._types.get(key) or self._types.setdefault(key, BlockType(*key))
 
     def of_operator(self, op: BlockOp, left: BlockExpression, right: BlockExpression) -> Applied:
-        """What result() is without parameters."""
+        """Return result() without parameters."""
         left_type, right_type = left.type, right.type
         for recent in self._recent:
             if recent.op is op and recent.left is left_type and recent.right is right_type:
@@ -99,16 +101,16 @@ class TypeTable:
         if applied is None:
             applied = self.result(op, (left, right), NO_PARAMETERS)
         if len(self._recent) < MOST_RECENT:
-            self._recent.append(Recent(op, left_type, right_type, applied))
+            self._recent.append(RecentOperands(op, left_type, right_type, applied))
         return applied
 
     def result(
-        self, op: BlockOp, operands: tuple[Any, ...], parameters: Mapping[str, Any]
+        self, op: BlockOp, operands: tuple[object, ...], parameters: Mapping[str, object]
     ) -> Applied:
-        """`op` on these operands; raises RuleBroken if they do not fit."""
+        """Apply the type rule of `op` to these operands; raise RuleBroken if they do not fit."""
         types = [getattr(operand, "type", self.number) for operand in operands]
         applied = self._apply(op, types, parameters)
-        if type(parameters) is Parameters:  # others are of one call only
+        if type(parameters) is Parameters:  # other mappings are for one call only
             self.known[id(op), id(parameters), *map(id, types)] = applied
         return applied
 
@@ -147,6 +149,6 @@ def _row(
 
 
 def _extent(type_: BlockType) -> Shape | None:
-    """The extent of the block in elements; None: it is not known, or it is a number."""
+    """Return the block's extent in elements; None for a number or an unknown extent."""
     shape = type_.shape
     return None if shape is None or not is_complete(shape) else element_shape(shape)

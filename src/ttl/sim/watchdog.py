@@ -1,11 +1,11 @@
-"""Stops a kernel that never lets another one run, such as `while True: pass`.
+"""Stop a kernel that never lets another one run, such as `while True: pass`.
 
-A thread looks from time to time whether the simulation has come any further. CPU time counts, so
-that a kernel that stands in a debugger is left alone.
+A thread regularly checks whether the simulation has made progress. It counts CPU time, so a kernel
+that is paused in a debugger is left alone.
 
-rule STEPS   no progress, but more than STEP_BUDGET block expressions: no kernel needs as many
+rule STEPS   no progress, but more than STEP_BUDGET block expressions: no kernel needs so many
              between two calls that others can see
-rule IDLE    no progress, and hardly ever seen inside pyttlang or a call it made: `budget` seconds
+rule IDLE    no progress, and rarely seen inside pyttlang or a call it made: `budget` seconds
 rule BUSY    no progress, but seen there (long expressions): BUSY_FACTOR times as long
 """
 
@@ -25,14 +25,14 @@ from ttl.loading.forks import ForkLock, call_in_children
 
 STEP_BUDGET = 200_000
 BUSY_FACTOR = 10
-LONGEST_INTERVAL = 0.25  # seconds between two looks
-LOOKS_WHEN_IDLE = 8  # before the thread ends
+LONGEST_INTERVAL = 0.25  # seconds between checks
+LOOKS_WHEN_IDLE = 8  # checks before the thread ends
 
 
 class Spinning(BaseException):
-    """Raised inside the kernel; a BaseException, so that `except Exception` does not keep it."""
+    """Raised inside the kernel; a BaseException, so that `except Exception` does not catch it."""
 
-    used = ""  # what it has used up
+    used = ""  # the exhausted budget, in words
 
 
 @contextmanager
@@ -42,7 +42,7 @@ def watchdog(
     """Raise Spinning in this thread if `progress()` stays the same for `budget` CPU seconds, or
     while `steps()` grows by STEP_BUDGET.
     """
-    watch = Watch(threading.get_ident(), budget, progress, steps)
+    watch = ThreadWatch(threading.get_ident(), budget, progress, steps)
     watchers = _watchers()
     watchers.add(watch)
     try:
@@ -50,12 +50,12 @@ def watchdog(
     finally:
         with suppress(Spinning):
             watchers.remove(watch)
-            _let_a_late_interrupt_strike()
+            _await_late_interrupt()
 
 
 @dataclass(slots=True, eq=False)
-class Watch:
-    """A thread that is watched, and what was seen of it since its last progress."""
+class ThreadWatch:
+    """A watched thread, and observations since its last progress."""
 
     thread_id: int
     budget: float
@@ -72,7 +72,7 @@ class Watch:
         self.start_clock()
 
     def start_clock(self) -> None:
-        self.clock = _cpu_clock(self.thread_id)  # read when somebody looks for the first time
+        self.clock = _cpu_clock(self.thread_id)  # first read at the first check
         self.seen = -1
 
     def _start_again(self) -> None:
@@ -102,29 +102,29 @@ class Watch:
 
 
 class Watchers:
-    """The thread that looks. It is kept for a while, because starting it costs more than a launch
-    of a small operation.
+    """The watching thread. It stays for a while, because starting it costs more than launching a
+    small operation.
     """
 
     def __init__(self) -> None:
         self.lock = ForkLock()
-        self.watches: list[Watch] = []
+        self.watches: list[ThreadWatch] = []
         self.thread: threading.Thread | None = None
         call_in_children(self._forget_others)
 
-    def add(self, watch: Watch) -> None:
+    def add(self, watch: ThreadWatch) -> None:
         with self.lock():
             self.watches.append(watch)
             if self.thread is None or not self.thread.is_alive():  # not in a forked process
                 self.thread = threading.Thread(target=self._run, name="ttl-watchdog", daemon=True)
                 self.thread.start()
 
-    def remove(self, watch: Watch) -> None:
+    def remove(self, watch: ThreadWatch) -> None:
         with self.lock():
             self.watches.remove(watch)
 
     def _forget_others(self) -> None:
-        """In a forked child, which has one thread, with a clock of its own."""
+        """Reset in a forked child, which has one thread with a clock of its own."""
         self.watches = [each for each in self.watches if each.thread_id == threading.get_ident()]
         self.thread = None
         for watch in self.watches:
@@ -142,7 +142,7 @@ class Watchers:
                     self.thread = None
 
     def _look(self) -> None:
-        """No loop of _run(): its variable would keep the last run and its tensors alive."""
+        """Check each watch; a loop variable of _run() would keep the last run alive."""
         for watch in self.watches:
             watch.look()
 
@@ -153,7 +153,7 @@ def _watchers() -> Watchers:
 
 
 def _cpu_clock(thread_id: int) -> Callable[[], float]:
-    """The CPU time of a thread, or of the process where the system does not tell it."""
+    """Return the CPU time of a thread, or of the process if the system has no clock per thread."""
     if not hasattr(time, "pthread_getcpuclockid"):
         return time.process_time
     clock_id = time.pthread_getcpuclockid(thread_id)
@@ -161,7 +161,7 @@ def _cpu_clock(thread_id: int) -> Callable[[], float]:
 
 
 def _is_in_pyttlang(thread_id: int) -> bool:
-    """Does the thread stand in pyttlang or in something it calls, outside of the user's code?"""
+    """Is the thread in pyttlang or in something it calls, outside the user's code?"""
     frame = sys._current_frames().get(thread_id)
     while frame is not None and not is_user_file(frame.f_code.co_filename):
         if is_pyttlang_file(frame.f_code.co_filename):
@@ -175,9 +175,9 @@ def _interrupt(thread_id: int, exception: type[BaseException]) -> None:
     set_exception(ctypes.c_ulong(thread_id), ctypes.py_object(exception))
 
 
-def _let_a_late_interrupt_strike() -> None:
-    """One that was taken back instead leaves Python 3.11 waiting for it in every call, and for ever
-    in one that a debugger traces.
+def _await_late_interrupt() -> None:
+    """Let a late interrupt arrive. If it were withdrawn, Python 3.11 would check for it in every
+    call, and never stop in a call that a debugger traces.
     """
-    for _ in range(10):  # the interpreter looks for interrupts at the end of a loop's body
+    for _ in range(10):  # the interpreter checks for interrupts at the end of a loop's body
         pass

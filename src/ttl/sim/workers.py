@@ -1,7 +1,7 @@
 """Greenlets that run one kernel after the other.
 
 Making a greenlet costs as much as twenty switches, and a small operation on a full grid has
-hundreds of kernels. So those that are done wait for the next launch of their thread.
+hundreds of kernels. So finished ones wait for the next launch of their thread.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ttl.trace import EventKind
 
 from .block import SimBlock
 from .faults import exception_fault, is_raised_by_program, rule_fault, spinning_fault
-from .kernel_end import check_end, returned
+from .kernel_end import check_end, returned_value_fault
 from .watchdog import Spinning
 
 if TYPE_CHECKING:
@@ -28,9 +28,9 @@ MOST_IDLE = 1024
 
 
 class Worker(greenlet):  # type: ignore[misc]  # greenlet has no types
-    """Runs the kernel it was given, then waits; meanwhile it keeps nothing of a run alive."""
+    """Runs its kernel, then waits for the next; while waiting it keeps nothing of a run alive."""
 
-    kernel: KernelRun | None = None  # not an argument of switch(): those stay on the stack
+    kernel: KernelRun | None = None  # no argument of switch(): arguments stay on the stack
 
     def run(self) -> None:
         idle = _IDLE.workers
@@ -46,17 +46,17 @@ class Worker(greenlet):  # type: ignore[misc]  # greenlet has no types
 
 
 def main(kernel: KernelRun) -> None:
-    """The body of a greenlet. What it raises comes out of the scheduler's switch.
+    """Run a kernel in its greenlet; exceptions surface at the scheduler's switch.
 
-    Here and not in kernel.py, because a compiled `raise` knows no `from`.
+    This is not in kernel.py, because a compiled `raise` ignores `from`.
     """
     recorder = kernel.recorder
     if recorder is not None:
         recorder.record(EventKind.KERNEL_START, kernel.coordinate, kernel.name)
     try:
         if kernel.function() is not None:
-            raise returned(kernel)
-        if kernel.broken is not None:  # a bare `except` or a `finally` has kept it
+            raise returned_value_fault(kernel)
+        if kernel.broken is not None:  # a bare `except` or a `finally` has swallowed it
             raise kernel.broken
         check_end(kernel)
     except RuleBroken as broken:
@@ -80,7 +80,7 @@ def main(kernel: KernelRun) -> None:
 
 
 class _Idle(threading.local):
-    """The workers of a thread that wait for a kernel."""
+    """A thread's workers that wait for a kernel."""
 
     def __init__(self) -> None:
         self.workers: list[Worker] = []
@@ -90,10 +90,10 @@ _IDLE = _Idle()
 
 
 def start(kernel: KernelRun, hub: greenlet, context: Context) -> None:
-    """Run `kernel` in a greenlet until it sleeps or ends; what it raises is raised in `hub`."""
+    """Run `kernel` in a greenlet until it sleeps or ends; its exceptions are raised in `hub`."""
     idle = _IDLE.workers
     worker = idle.pop() if idle else Worker()
-    while worker.dead:  # an interrupt ended it while it was about to wait
+    while worker.dead:  # an interrupt ended it just before it waited
         worker = idle.pop() if idle else Worker()
     worker.parent = hub
     worker.gr_context = context.copy()

@@ -1,2 +1,2 @@
-"""A kernel's Python, read once: its definition, what its names stand for, what it does to blocks,
-transfers, buffers and tensors. `facts.facts_of()` gives what backends need to know of a program."""
+"""A kernel's Python, read once: its definition, the values of its names, and its effects on blocks,
+transfers, buffers and tensors. `facts.facts_of()` is the part that backends need."""

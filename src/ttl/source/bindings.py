@@ -1,4 +1,4 @@
-"""Places in the user's files, and what names of a tree stand for."""
+"""Places in the user's files, and the bindings of names in a tree."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ class Scope:
     name: str
     outer: Scope | None = None
     variables: dict[str, Variable] = field(default_factory=dict)
-    shared: set[Variable] = field(default_factory=set)  # that functions inside give values to
-    is_class: bool = False  # functions inside do not see its variables
+    shared: set[Variable] = field(default_factory=set)  # which inner functions assign
+    is_class: bool = False  # inner functions do not see its variables
 
     def variable(self, name: str) -> Variable:
         return self.variables.setdefault(name, Variable(name, self))
 
     def is_in(self, other: Scope) -> bool:
-        """Is it the other one, or inside it?"""
+        """Is it `other`, or inside it?"""
         scope: Scope | None = self
         while scope is not None and scope is not other:
             scope = scope.outer
@@ -48,7 +48,7 @@ class Variable:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What a name around the function that was read stands for."""
+    """A name defined outside the function being read."""
 
     name: str
 

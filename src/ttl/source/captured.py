@@ -1,4 +1,4 @@
-"""Kernels may read what they capture, and write none of it: a node has its own copy, or none."""
+"""Kernels only read their captures: a node has its own copy or none, so a write would be lost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from .functions import MISSING, own_code
 from .trees import tree_of
 from .walking import stored, walk
 
-# Methods that change a list, dict or set in place, as far as compiled kernels know them.
+# Methods that change a list, dict or set in place and that compiled kernels know.
 CHANGING: dict[type, tuple[str, ...]] = {
     list: ("append", "clear", "extend", "insert", "pop", "remove", "reverse"),
     dict: ("clear", "pop", "popitem", "setdefault", "update"),
@@ -26,15 +26,15 @@ CHANGING: dict[type, tuple[str, ...]] = {
 }
 MUTATORS = {"sort", "appendleft", "extendleft", "popleft"}.union(*CHANGING.values())
 CONTAINERS = (list, dict, set, bytearray, deque)
-WHOLE = (ModuleType, FunctionType)  # nobody looks at a run through these
+WHOLE = (ModuleType, FunctionType)  # a run cannot observe changes through these
 FIXED = (bool, int, float, complex, str, bytes, type(None))  # Python itself refuses to change them
 
 
 def captured_writes(program: Program, code: Code) -> list[Diagnostic]:
-    """Every place where a kernel writes a captured list, dict or object, under this code.
+    """List every place where a kernel writes a captured list, dict or object, under this code.
 
-    The simulator only warns of these, so that a program can be looked at from outside; not of
-    tensors, modules and functions.
+    The simulator only warns about them, so that outside code can inspect a program; tensors,
+    modules and functions are errors.
     """
     return [d for kernel in program.kernels for d in _written(kernel, code)]
 
@@ -46,9 +46,9 @@ def _written(kernel: KernelFunction, code: Code) -> Iterator[Diagnostic]:
     for name, node in suspects:
         value = around.get(name, MISSING)
         if value is MISSING and not isinstance(node, tree.Declare):
-            continue  # the run says that
+            continue  # the run reports it
         if public_class(value) is not None:
-            continue  # nothing of the language can be changed so: it says that itself
+            continue  # objects of the language cannot be changed so: they report it themselves
         if isinstance(node, tree.Call):
             is_written = isinstance(value, CONTAINERS)
         else:

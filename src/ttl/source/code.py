@@ -1,4 +1,4 @@
-"""Code of functions whose trees were changed."""
+"""Code for functions whose trees were changed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .walking import changed
 
 
 def recompiled(function: tree.Function, original: CodeType) -> CodeType | None:
-    """For the original code, made of its own tree; None if that is not what it was made of."""
+    """Compile a changed tree in place of the original code; None if they do not match."""
     given = original.co_freevars, original.co_filename, original.co_flags
     code = as_code(function, *given)
     if missing := {*original.co_freevars} - {*code.co_freevars}:
@@ -28,7 +28,7 @@ def recompiled(function: tree.Function, original: CodeType) -> CodeType | None:
 
 
 def _naming(function: tree.Function, names: Sequence[str]) -> tree.Function:
-    """With these names around it: a variable's annotation has them, and nobody evaluates it."""
+    """Add uses of these names that never run: a variable's annotation has them unevaluated."""
     place = function.body[-1].place
     asked = tuple(tree.Evaluate(place, tree.Name(place, Around(name))) for name in names)
     never = tree.Branch(place, tree.Constant(place, False), asked, ())
@@ -36,7 +36,7 @@ def _naming(function: tree.Function, names: Sequence[str]) -> tree.Function:
 
 
 def _renamed(code: CodeType, old: str, new: str) -> CodeType:
-    """Without the factory in the qualified names, also of nested functions."""
+    """Drop the factory from the qualified names, also of nested functions."""
     constants = (
         _renamed(constant, old, new) if isinstance(constant, CodeType) else constant
         for constant in code.co_consts
@@ -45,19 +45,21 @@ def _renamed(code: CodeType, old: str, new: str) -> CodeType:
     return code.replace(co_qualname=qualname, co_consts=tuple(constants))
 
 
-def with_names(function: FunctionType, code: CodeType, values: Mapping[str, Any]) -> FunctionType:
-    """Other code for a function: its free names are those of the function, and `values`."""
+def with_names(
+    function: FunctionType, code: CodeType, values: Mapping[str, object]
+) -> FunctionType:
+    """Make a function with other code: its free names are the old function's, and `values`."""
     cells = dict(zip(own_code(function).co_freevars, function.__closure__ or (), strict=True))
     cells |= {name: CellType(value) for name, value in values.items()}
     closure = tuple(cells[name] for name in code.co_freevars)
     return FunctionType(code, function.__globals__, code.co_name, None, closure)
 
 
-# Functions of ours in the user's code -------------------------------------------------------------
+# Our functions in the user's code -----------------------------------------------------------------
 
 
 def with_functions(function: tree.Function, given: Mapping[Variable, object]) -> tree.Function:
-    """A function that begins with giving these variables functions of ours."""
+    """Bind these variables to functions of ours at the start of a function."""
     place = function.body[0].place
     values = {tree.Target(place, each): imported(given[each], place) for each in given}
     named = [tree.Assign(place, (target,), value) for target, value in values.items()]
@@ -68,8 +70,9 @@ def with_functions(function: tree.Function, given: Mapping[Variable, object]) ->
 
 
 def imported(function: Any, place: Place) -> tree.Expression:
-    """What gives a function of a module of ours, in code of the user's. An import statement would
-    make a global variable of a name that is none of Python's."""
+    """Return an expression that imports a function of ours into the user's code. A statement would
+    make a global variable with an invalid name.
+    """
     nothing = tree.Constant(place, None)
     names = tree.Sequence(place, "tuple", (tree.Constant(place, function.__name__),))
     given = (tree.Constant(place, function.__module__), nothing, nothing, names)

@@ -1,6 +1,6 @@
-"""Dataflow over the tree of a function: forward from what was, backward from what will be.
+"""Dataflow over the tree of a function: forward from its start, backward from its end.
 
-An analysis says how states join and what a statement makes of one.
+An analysis defines how states join and how a statement changes one.
 
 rule WAYS    a body is left at its end, by `return`, `break`, `continue` or an exception
 rule AGAIN   a loop is passed until an iteration adds nothing
@@ -31,11 +31,11 @@ def is_endless(node: tree.Loop | tree.While) -> bool:
 
 
 class Forward(Generic[State]):
-    """No state (None) is where no path comes."""
+    """A forward analysis; the state of unreachable code is None."""
 
     def __init__(self) -> None:
-        self._ways: dict[str, State] = {}  # out of what is being passed
-        self._tries = 0  # around this place
+        self._ways: dict[str, State] = {}  # states that leave the current body
+        self._tries = 0  # how many are around this place
 
     # What an analysis says ------------------------------------------------------------------------
 
@@ -43,7 +43,7 @@ class Forward(Generic[State]):
         raise NotImplementedError
 
     def step(self, node: Statement, state: State) -> State:
-        """A statement without others in it; also what a `return` evaluates."""
+        """Return the state after a statement without a body, or after the value of a `return`."""
         return state
 
     def before(self, node: Statement, state: State) -> State:
@@ -53,15 +53,15 @@ class Forward(Generic[State]):
         return state
 
     def decide(self, test: Expression, state: State) -> tuple[State | None, State | None]:
-        """Where the test is true, and where it is not."""
+        """Return the state if the test is true, and the state if it is false."""
         return state, state
 
     def start(self, loop: tree.Loop, state: State) -> State:
-        """What the loop is over is evaluated."""
+        """Return the state after evaluating the loop's sequence."""
         return state
 
     def next(self, loop: tree.Loop, state: State) -> State:
-        """Its target gets an item."""
+        """Return the state after the loop's target got an item."""
         return state
 
     def enter(self, node: tree.With, state: State) -> State:
@@ -71,20 +71,20 @@ class Forward(Generic[State]):
         return state
 
     def leave(self, node: tree.Try, state: State) -> State:
-        """By another way than its end."""
+        """Return the state after leaving by anything but the end."""
         return state
 
     def meet(
         self, node: tree.Branch, then: State | None, otherwise: State | None
     ) -> tuple[State | None, State | None]:
-        """The ends of both branches."""
+        """Adjust the states at the ends of both branches."""
         return then, otherwise
 
     def forget(self, loop: tree.Loop | tree.While) -> None:
-        """It is passed once more, with all that was known and more."""
+        """Drop findings about a loop before it is passed again with a wider state."""
 
     def widen(self, state: State, rounds: int) -> State:
-        """What is known after so many rounds through a loop, so that they come to an end."""
+        """Widen the state after this many rounds through a loop, so that the analysis ends."""
         return state
 
     # The ways through a function ------------------------------------------------------------------
@@ -97,7 +97,7 @@ class Forward(Generic[State]):
         return found
 
     def function(self, node: tree.Function, state: State) -> State | None:
-        """The state at its end, or at a `return`."""
+        """Return the state at the end or at a `return`."""
         outer, self._ways = self._ways, {}
         end = self.joined(self.body(node.body, state), self._ways.get(RETURN))
         self._ways = outer
@@ -171,7 +171,7 @@ class Forward(Generic[State]):
         for handler in node.handlers if raised is not None else ():
             assert raised is not None
             ends = self.joined(ends, self.body(handler.body, self.catch(handler, raised)))
-        if self._tries:  # nobody says that it is caught here
+        if self._tries:  # the handlers may not catch it
             self._go(RAISE, raised)
         inner, self._ways = self._ways, outer
         for way, each in inner.items():  # rule FINALLY
@@ -194,7 +194,7 @@ FORWARD: dict[type[tree.Node], Callable[..., Any]] = {
 
 @dataclass(frozen=True, slots=True)
 class Targets(Generic[State]):
-    """The states where the ways lead to."""
+    """The state at each target of a jump."""
 
     returned: State
     broken: State
@@ -217,15 +217,15 @@ class Backward(Generic[State]):
         raise NotImplementedError
 
     def step(self, node: Statement, state: State) -> State:
-        """A statement without others in it."""
+        """Return the state before a statement without a body."""
         return state
 
     def evaluate(self, node: Expression, state: State) -> State:
-        """A test, or what a loop is over, or a `with` enters."""
+        """Return the state before a test, a loop's sequence or the context manager of a `with`."""
         return state
 
     def assign(self, target: Expression, state: State) -> State:
-        """Of a loop, of a `with` or of a handler."""
+        """Return the state before the target of a loop, a `with` or a handler is assigned."""
         return state
 
     # The ways through a function ------------------------------------------------------------------
@@ -246,7 +246,7 @@ class Backward(Generic[State]):
         where[node] = self.join(where[node], state) if node in where else state
 
     def _reached(self, node: Statement, state: State, to: Targets[State]) -> State:
-        """The state of the place that comes after a statement."""
+        """Return the state at the place that runs after a statement."""
         if isinstance(node, tree.Return):
             return to.returned
         if isinstance(node, tree.Jump):

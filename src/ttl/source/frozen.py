@@ -2,18 +2,18 @@
 
 rule TYPE     a key names the type of its value: 1, 1.0 and True differ, and so do a tuple, a list
               and a namedtuple of the same items
-rule BITS     floats are known by their bits: 0.0 and -0.0 differ, a NaN is equal to itself
-rule CONTENT  containers, functions, classes and objects of the user's classes are known by what
-              they hold, in its order; functions also by the names around them that they use
-rule AGAIN    what was met before is known by its number: cycles end, and one list that is held
-              twice differs from two equal ones
+rule BITS     keys hold the bits of floats: 0.0 and -0.0 differ, a NaN is equal to itself
+rule CONTENT  keys of containers, functions, classes and objects of the user's classes hold their
+              contents in order; a function's also hold the names around it that it uses
+rule AGAIN    a value met before is a number: cycles end, and one list held twice differs from two
+              equal lists
 rule NAMED    functions and classes of Python and of installed libraries are known by their names
-rule MODULES  a module is known by those of its names that the functions met can ask for; of modules
-              whose functions do not change, only values and what is put there are looked at
+rule MODULES  a module's key holds the names that the functions met can ask it for; for modules with
+              constant functions, only values and replaced names
 rule RUN      properties and operators of the user's classes run while a kernel is compiled: they
               have a key only if they name nothing but the user's own functions and pure ones
-rule NONE     everything else has no key: nobody knows what it depends on, or it fails when asked;
-              so has a function that asks for what no key tells, its globals or __dict__, say
+rule NONE     everything else has no key, because its dependencies are unknown or it fails when
+              asked; nor has a function that reads its globals or __dict__, say
 """
 
 from __future__ import annotations
@@ -65,18 +65,18 @@ from .run_by_python import (
     runs_alone,
 )
 
-Key = tuple[Any, ...]  # hashable, also what is in it
-Tensors = Iterable[Any]
+Key = tuple[object, ...]  # hashable, also what is in it
+Tensors = Iterable[object]
 
 
 class NoKey(TypeError):
-    """A value may change in ways that nobody sees."""
+    """The value may change unnoticed."""
 
 
 def freeze_all(values: Iterable[object], tensors: Tensors = ()) -> Key:
-    """One key of several values, which may share what they hold.
+    """Return one key of several values, which may share contents.
 
-    Tensors of the program are known by their position. NoKey if something has no key.
+    Tensors of the program are known by their position. Raises NoKey if something has no key.
     """
     freezer = _Freezer(tensors)
     try:
@@ -94,19 +94,19 @@ AGAIN, CLASS, CODE, FUNCTION, MODULE, NAMED, TENSOR = (
 )  # fmt: skip
 
 
-class Plain(tuple[Any, ...]):
-    """Parts of something of ours that always have the same types."""
+class Plain(tuple[object, ...]):
+    """Parts of one of our objects that always have the same types."""
 
     __slots__ = ()
 
 
-# Equal values of one of these types are the same.
+# Equal values of one of these types are interchangeable.
 PLAIN: Final = {
     int, str, bytes, bool, type(None), type(Ellipsis), type(NotImplemented), Span, DType, Plain,
 }  # fmt: skip
 
-# What a value of a type, or of a type that is derived from it, holds by itself, beside attributes.
-HELD: Final[dict[type, Callable[[Any], Iterable[object]]]] = {
+# The contents of a value of a type (or of a derived type), beside its attributes.
+HELD: Final[dict[type, Callable[..., Iterable[object]]]] = {
     bool: lambda value: (bool(value),),
     int: lambda value: (int.__index__(value),),
     float: lambda value: (struct.pack("<d", value),),
@@ -143,15 +143,15 @@ CACHED: Final = type(lru_cache(len))
 LONG = (tuple, list, set, frozenset, deque, dict)
 LONGEST = 100_000  # items; a key is made at every call, and kept
 
-# Bases of the user's classes that keep nothing of their own.
+# Bases of the user's classes without state of their own.
 STATELESS = (object, Generic, Protocol, ABC)
-# What a class finds the slots of its objects, or the fields of a namedtuple, with.
+# Descriptors of a class for the slots of its objects or the fields of a namedtuple.
 PLACES = (MemberDescriptorType, GetSetDescriptorType, type(vars(namedtuple("Box", "it"))["it"]))
 
 METHODS = (FunctionType, property, staticmethod, classmethod)
 
 
-def _items(value: dict[Any, Any]) -> Iterator[object]:
+def _items(value: Any) -> Iterator[object]:
     for item in dict.items(value):
         yield from item
 
@@ -161,15 +161,15 @@ class _Freezer:
 
     def __init__(self, tensors: Tensors):
         self.tensors = {id(tensor): number for number, tensor in enumerate(tensors)}
-        # By id: number, value (so that the id stays its own), and if it was met under rule RUN.
+        # By id: number, value (to keep the id taken), and whether rule RUN applied when it was met.
         self.met: dict[int, tuple[int, object, bool]] = {}
         self.modules: list[tuple[ModuleType, bool]] = [(builtins, False)]
         self.asked: set[str] = set()  # names that some function may ask a module for
         self.asked_in_runs: set[str] = set()
-        self.asks_all = False  # a function makes such names itself
-        self.runs = False  # rule RUN: is this what Python runs while a kernel is compiled?
+        self.asks_all = False  # a function computes such names
+        self.runs = False  # rule RUN: does Python run this while a kernel is compiled?
 
-    def key(self, value: Any) -> Key:
+    def key(self, value: object) -> Key:
         kind = type(value)
         if kind in PLAIN:
             return kind, value
@@ -191,7 +191,7 @@ class _Freezer:
         return tuple([(name, self.key(value)) for name, value in values])
 
     def module_names(self) -> Iterator[Key]:  # rule MODULES
-        """What the modules have under the names asked for; that may ask for more of them."""
+        """Yield the modules' values under the names asked for; a value may ask for more of them."""
         done: set[tuple[int, str]] = set()
         while left := sorted({*self._module_attributes()} - done):
             done.update(left)
@@ -253,14 +253,14 @@ class _Freezer:
         return MODULE, name
 
     def _of_library(self, value: Any, kind: type) -> Key:
-        """An object of numpy, or one of ours that does not change."""
+        """Make the key of a numpy object or of an immutable one of ours."""
         if kind is np.ndarray and not value.dtype.hasobject:
             from hashlib import sha256  # OpenSSL is large, and few kernels need it
 
             return kind, repr(value.dtype), value.shape, sha256(value.tobytes()).digest()
         if isinstance(value, np.dtype) or as_dtype(value) is not None:
             return kind, repr(value)
-        if kind.__module__ == "dataclasses":  # what marks a field without a default, say
+        if kind.__module__ == "dataclasses":  # such as the mark of a field without a default
             return (kind,)
         base = next((base for base in kind.__mro__ if base in HELD), None)
         if base in (np.generic, RemoteSemaphore, tuple):
@@ -277,8 +277,8 @@ class _Freezer:
             return TENSOR, *like
         raise NoKey(f"a {kind.__qualname__} may change between calls")
 
-    def _instance(self, value: Any, kind: type) -> Key:
-        """An object of the user's: its class, what that derives from, and its attributes."""
+    def _instance(self, value: object, kind: type) -> Key:
+        """Make the key of a user's object: its class, the bases and its attributes."""
         foreign = [each for each in kind.__mro__ if not _is_users(each) and each not in STATELESS]
         if any(base not in HELD for base in foreign):
             raise NoKey(f"a {kind.__qualname__} may change between calls")
@@ -319,7 +319,7 @@ class _Freezer:
         )
 
     def _class(self, kind: type) -> Key:
-        """A class of the user's, without what Python adds for itself."""
+        """Make the key of a user's class, without the attributes that Python adds."""
         own = [(name, value) for name, value in vars(kind).items() if name not in OF_PYTHON]
         members = getattr(kind, "__members__", {}) if issubclass(kind, Enum) else {}
         if members:
@@ -334,7 +334,7 @@ class _Freezer:
             tuple([(name, self._class_attribute(name, value)) for name, value in own]),
         )
 
-    def _class_attribute(self, name: str, value: Any) -> Key:
+    def _class_attribute(self, name: str, value: object) -> Key:
         function = getattr(value, "__func__", value)
         if isinstance(function, FunctionType) and is_generated(function.__code__):
             return CODE, function.__code__, self.keys(held_by_generated(function))
@@ -352,8 +352,8 @@ def _is_constant(module: ModuleType) -> bool:
     return name.partition(".")[0] in CONSTANT_MODULES and sys.modules.get(name) is module
 
 
-def _is_put_there(module: ModuleType, name: str, value: Any) -> bool:
-    """Is it a value, or what somebody put in the place of a constant module's own functions?"""
+def _is_put_there(module: ModuleType, name: str, value: object) -> bool:
+    """Is it a value, or a replacement for one of a constant module's own functions?"""
     if isinstance(value, (FunctionType, BuiltinFunctionType)):
         root = (value.__module__ or module.__name__).partition(".")[0]
         return root not in (*CONSTANT_MODULES, "_io") or value.__name__ != name
@@ -361,8 +361,8 @@ def _is_put_there(module: ModuleType, name: str, value: Any) -> bool:
     return kind is not ModuleType and (type(value) in HELD or _is_users(kind))
 
 
-def _library_name(value: Any) -> tuple[str, str] | None:
-    """Where a function or class of Python or of an installed library is found; None for others."""
+def _library_name(value: object) -> tuple[str, str] | None:
+    """Find the module and name of a function or class of Python or a library; None for others."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
     if isinstance(value, np.ufunc):  # numpy 1 does not tell where they are
         module, name = module or "numpy", name or value.__name__

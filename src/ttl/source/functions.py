@@ -1,7 +1,7 @@
-"""The functions of a kernel: their code, and what the names around them stand for.
+"""The functions of a kernel: their code, and the values of the names around them.
 
 Helpers are the functions that a kernel, or a helper, can name: nested ones, captured ones, those
-of its module, those of a module it names. Only functions of the user's own files are looked at.
+of its module, those of a module it names. Only functions in the user's own files count.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ CONTAINERS = (dict, list, tuple)
 
 
 def place_of(code: CodeType) -> tuple[CodeType, str]:
-    """Codes are equal also where they stand in different files."""
+    """Tell code objects apart by file too: equal code in two files compares equal."""
     return code, code.co_filename
 
 
 class ReplacedCodes:
-    """Functions that run with another code for a while, and the threads whose runs need that.
+    """Functions that run with replaced code for a while, and the threads whose runs need it.
 
-    Threads share helpers: the last run that needs one gives it its own code back.
+    Threads share helpers: the last run that needs one restores its own code.
     """
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class ReplacedCodes:
         return self._own.get(function) or function.__code__
 
     def original(self, code: CodeType) -> CodeType:
-        """For a code that is running, also of a function nested in one of these."""
+        """Return the original of running code, also for a function nested in it."""
         return self._originals.get(place_of(code), code)
 
     def enter(self, function: FunctionType, code: CodeType) -> None:
@@ -71,7 +71,7 @@ class ReplacedCodes:
             self._originals.clear()
 
     def _forget_others(self) -> None:
-        """In a forked child, which has one thread."""
+        """Drop the other threads in a forked child, which has one."""
         for function, threads in list(self._threads.items()):
             threads[:] = [thread for thread in threads if thread == get_ident()]
             self._give_back(function)
@@ -81,14 +81,14 @@ REPLACED = ReplacedCodes()
 own_code = REPLACED.own_code
 
 
-def builtins_of(function: FunctionType) -> dict[str, Any]:
-    """What a name stands for that its module does not define."""
-    found: dict[str, Any] = getattr(function, "__builtins__", vars(builtins))
+def builtins_of(function: FunctionType) -> dict[str, object]:
+    """Return the values of names that the function's module does not define."""
+    found: dict[str, object] = getattr(function, "__builtins__", vars(builtins))
     return found
 
 
-def named_value(name: str, function: FunctionType) -> Any:
-    """What a name of a scope around a function stands for; MISSING if nothing."""
+def named_value(name: str, function: FunctionType) -> object:
+    """Return the value of a name in a scope around a function, or MISSING."""
     free = own_code(function).co_freevars
     if name in free:
         with suppress(ValueError):  # it has no value yet
@@ -100,7 +100,7 @@ def named_value(name: str, function: FunctionType) -> Any:
 
 
 def reachable_functions(function: object) -> Iterator[FunctionType]:
-    """The function, and the user's functions it can name, and so on."""
+    """Yield the function and the user's functions it can name, transitively."""
     seen: set[int] = set()
     waiting = [function]
     while waiting:
@@ -113,8 +113,8 @@ def reachable_functions(function: object) -> Iterator[FunctionType]:
             waiting += [value for _, value in environment(found)]
 
 
-def environment(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """The names of outer scopes that a function uses, and what they stand for now."""
+def environment(function: FunctionType) -> Iterator[tuple[str, object]]:
+    """Yield the names of outer scopes that a function uses, with their current values."""
     code = own_code(function)
     names = sorted({*code.co_freevars, *global_names(code)})
     for name in names:
@@ -128,7 +128,7 @@ def environment(function: FunctionType) -> Iterator[tuple[str, Any]]:
 def _functions_in(
     path: str, value: object, names: Sequence[str]
 ) -> Iterator[tuple[str, FunctionType]]:
-    """Those in a container, a class or an object, and the one that a partial calls."""
+    """Yield functions in a container, a class or an object, and the one that a partial calls."""
     items: Iterable[tuple[object, object]] = ()
     owner = value if isinstance(value, type) else type(value)
     if isinstance(value, CONTAINERS):
@@ -144,7 +144,7 @@ def _functions_in(
 
 
 def items_of(value: object, depth: int = 0) -> Iterator[object]:
-    """What a container, and those in it, have in them; the value itself if it is none."""
+    """Yield the items of nested containers; a value that is no container yields itself."""
     if not isinstance(value, CONTAINERS):
         yield value
         return
@@ -159,13 +159,13 @@ def slots_of(kind: type) -> Iterator[str]:
 
 
 def fields_of(value: object) -> Iterator[object]:
-    """The values of an object's attributes."""
+    """Yield the values of an object's attributes."""
     yield from getattr(value, "__dict__", {}).values()
     yield from (getattr(value, name, None) for name in slots_of(type(value)))
 
 
 def member(owner: object, name: str) -> object:
-    """What an attribute is, without the user's code that may compute it."""
+    """Return an attribute without running user code that computes it."""
     found = getattr_static(owner, name, MISSING)
     if isinstance(found, staticmethod):
         return found.__func__
@@ -177,7 +177,7 @@ def member(owner: object, name: str) -> object:
 
 
 def called_function(value: object) -> tuple[FunctionType | None, int]:
-    """What is called in the end, and how many of its first arguments it has already."""
+    """Return the function called in the end, and the number of its bound arguments."""
     bound = 0
     while isinstance(value, (partial, MethodType)):
         bound += len(value.args) if isinstance(value, partial) else 1
@@ -187,8 +187,8 @@ def called_function(value: object) -> tuple[FunctionType | None, int]:
 
 def _module_environment(
     path: str, module: object, names: Sequence[str]
-) -> Iterator[tuple[str, Any]]:
-    """What a function may name in a module of the user's."""
+) -> Iterator[tuple[str, object]]:
+    """Yield the names that a function may use in a user's module."""
     file = vars(module).get("__file__") if isinstance(module, ModuleType) else None
     if file is None or not is_user_file(file):
         return
@@ -199,13 +199,13 @@ def _module_environment(
             yield from _module_environment(f"{path}.{name}", value, names)
 
 
-Token = Callable[[Any], Hashable]
+Token = Callable[..., Hashable]
 
 
 def fingerprint(
     function: FunctionType, token: Token = type, outer: tuple[CodeType, ...] = ()
 ) -> Hashable:
-    """Equal for functions whose names stand for things of the same tokens: of the same types."""
+    """Return equal values for functions whose names have values of equal tokens (types)."""
     code = own_code(function)
     place = place_of(code)
     if code in outer or not is_user_file(code.co_filename):

@@ -1,4 +1,4 @@
-"""Which operations of the op table that engines may round differently a compute kernel applies."""
+"""Which operations does a compute kernel apply that engines may round differently?"""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .walking import walk
 
 
 def inexact_operations(program: Program) -> tuple[str, ...]:
-    """Their names, one for each place that applies one: all others give the same bits."""
+    """Return their names, one per place; the other operations give the same bits everywhere."""
     kernels = [each.function for each in program.kernels if each.kind is KernelKind.COMPUTE]
     found: dict[object, str] = {}
     for function in {each for kernel in kernels for each in reachable_functions(kernel)}:

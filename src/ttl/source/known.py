@@ -1,4 +1,4 @@
-"""What Python makes of values that are known, without a call of anybody's function."""
+"""Evaluate known values as Python would, without calling anybody's function."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .numpy_numbers import has_numpy
 UNKNOWN: Final = object()
 SCALARS = (bool, int, float, str, type(None))
 
-OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+OPERATORS: dict[str, Callable[..., object]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
     "//": operator.floordiv, "%": operator.mod, "&": operator.and_, "|": operator.or_,
     "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift, "**": operator.pow,
@@ -27,14 +27,14 @@ OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "in": lambda item, items: item in items, "not in": lambda item, items: item not in items,
 }  # fmt: skip
 MAY_NOT_END = ("**", "<<", "@")
-SIGNS: dict[str, Callable[[Any], Any]] = {
+SIGNS: dict[str, Callable[..., object]] = {
     "-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_,
 }  # fmt: skip
 PURE = (abs, bool, float, getattr, hasattr, int, isinstance, len, max, min, range, str, sum, tuple)
 
 
-def calculated(node: tree.Node, values: Sequence[Any]) -> Any:
-    """What an operation gives of these operands; UNKNOWN if one is, or if nobody can tell.
+def calculated(node: tree.Node, values: Sequence[object]) -> object:
+    """Evaluate an operation; UNKNOWN if an operand is, or if the result cannot be told.
 
     A kernel calculates with Python's numbers, not with numpy's.
     """
@@ -43,7 +43,7 @@ def calculated(node: tree.Node, values: Sequence[Any]) -> Any:
     return attempt(_result, node, values)
 
 
-def _result(node: tree.Node, values: Sequence[Any]) -> Any:
+def _result(node: tree.Node, values: Sequence[Any]) -> object:
     match node:
         case tree.Item() if not is_tensor(values[0]):
             return values[0][values[1]]
@@ -64,21 +64,21 @@ def _result(node: tree.Node, values: Sequence[Any]) -> Any:
     return UNKNOWN
 
 
-def attribute(owner: object, name: str) -> Any:
-    if isinstance(owner, ModuleType):  # one may import what is asked for
+def attribute(owner: object, name: str) -> object:
+    if isinstance(owner, ModuleType):  # a module may import a missing attribute
         return vars(owner).get(name, UNKNOWN)
     return UNKNOWN if owner is UNKNOWN else python_number(attempt(getattr, owner, name))
 
 
-def attempt(function: Callable[..., object], *arguments: object) -> Any:
-    """What the run would make of it; what it would raise is its own affair."""
+def attempt(function: Callable[..., object], *arguments: object) -> object:
+    """Call a function as the run would; return UNKNOWN if it raises, which the run reports."""
     try:
         return function(*arguments)
     except (Exception, RuleBroken):
         return UNKNOWN
 
 
-def truth(value: Any) -> bool | None:
-    """None if it is not known."""
+def truth(value: object) -> bool | None:
+    """Return None if the value is unknown."""
     found = UNKNOWN if value is UNKNOWN else attempt(bool, value)
     return found if isinstance(found, bool) else None

@@ -1,4 +1,4 @@
-"""New nodes of a tree, each at the place of the user's code that it is made for."""
+"""Make new tree nodes at places in the user's code."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def assigned(binding: Binding, value: tree.Expression, place: Place) -> tree.Ass
 
 
 def read_again(target: tree.Expression) -> tree.Expression:
-    """The value that a target of an assignment has before it."""
+    """Read a target of an assignment before the assignment."""
     return tree.Name(target.place, target.binding) if isinstance(target, tree.Target) else target
 
 

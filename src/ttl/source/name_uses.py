@@ -1,6 +1,6 @@
-"""How kernels use the names around them, as far as their definitions show it.
+"""Read from their definitions how kernels use the names around them.
 
-The tensors: which they read and which they write. The buffers: who is at which end.
+This covers tensors (read or written) and buffers (which kernel is at which end).
 """
 
 from __future__ import annotations
@@ -33,11 +33,12 @@ def _uses(kernel: KernelFunction) -> Mapping[str, set[str]] | None:
 
 @lru_cache(maxsize=1024)
 def uses_of_names(function: tree.Function) -> Mapping[str, set[str]]:
-    """By name around the function: READ, WRITTEN, the attributes that are taken of it, OTHERWISE
-    if it is also used in another way."""
+    """Map names around the function to READ, WRITTEN, the attributes taken of them, and OTHERWISE
+    for other uses.
+    """
     how: dict[tree.Node, str] = {}
     found: dict[str, set[str]] = {}
-    for node in walk(function):  # each before what is in it
+    for node in walk(function):  # outer nodes first
         if isinstance(node, tree.Attribute):
             how[node.owner] = node.name
         elif isinstance(node, tree.LanguageCall) and node.which is copy:
@@ -50,7 +51,7 @@ def uses_of_names(function: tree.Function) -> Mapping[str, set[str]]:
 
 
 def reads_what_it_writes(kernels: Iterable[KernelFunction]) -> bool:
-    """False only if the kernels show which tensors they read and which they write."""
+    """Return False only if the definitions show that no kernel reads a tensor that one writes."""
     read: set[int] = set()
     written: set[int] = set()
     for kernel in kernels:
@@ -67,7 +68,7 @@ def reads_what_it_writes(kernels: Iterable[KernelFunction]) -> bool:
 
 
 def calls(kernel: KernelFunction, buffer: DataflowBuffer, action: str) -> bool:
-    """Does it call `name.reserve()`, or another method, on the buffer, which it captures?"""
+    """Does it call `name.reserve()`, or another method, on a captured buffer?"""
     if kernel.uses is not None:
         return (action, buffer.name) in kernel.uses
     uses = _uses(kernel) or {}
@@ -75,7 +76,7 @@ def calls(kernel: KernelFunction, buffer: DataflowBuffer, action: str) -> bool:
 
 
 def may_pass_on(kernel: KernelFunction, buffer: DataflowBuffer) -> bool:
-    """Can the kernel reach the buffer otherwise than by calling its methods by name?"""
+    """Can the kernel reach the buffer other than by calling its methods by name?"""
     names = _names(kernel, buffer)
     uses = _uses(kernel)
     if any(uses is None or not uses.get(name, set()) <= METHODS for name in names):

@@ -1,8 +1,8 @@
 """Expressions and statements nested more deeply than Python lets functions call each other.
 
-Whatever reads an expression calls itself for each of its parts. So a sum of some hundred terms,
-which Python itself runs, can end in a RecursionError of ours: it is reported with the expression.
-The same goes for a long chain of `elif`, each of which is inside the one before.
+Readers recurse into the parts of an expression. A sum of some hundred terms, which Python itself
+runs, can end in a RecursionError of ours: the report shows the expression. A long chain of `elif`
+can too, because each one is inside the one before.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ SHORTER = "add up in a loop, or store a part of it into a block"
 
 
 def too_deep(operation: Callable[..., None]) -> UsageError | None:
-    """For the deepest expression or statement of an operation, or of a function that it can call;
-    None if there is no deep one."""
+    """Return the error for the deepest expression or statement of an operation, or of a function
+    that it can call; None if there is no deep one."""
     found: list[Nest | None] = []
     for function in reachable_functions(operation):
         code = own_code(function)

@@ -1,10 +1,10 @@
-"""Functions that may meet numbers of numpy.
+"""Find functions that may handle numpy numbers.
 
-The compiler evaluates kernels itself: each expression of a number of numpy gives Python's number.
+The compiler evaluates kernels itself and turns a numpy number into Python's in each expression.
 On the simulator Python runs them, with such numbers converted: python_numbers.py.
 
-rule SEEN   numbers and arrays of numpy among what the names around a kernel and its helpers stand
-            for, and in containers and fields there; numpy itself; objects that compute attributes
+rule SEEN   looks for numpy numbers and arrays in the values of names around a kernel and its
+            helpers, in containers and fields there; also numpy itself and computed attributes
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from enum import Enum
 from functools import cached_property, partial
 from types import FunctionType, MethodType, ModuleType, SimpleNamespace
-from typing import Any
 
 import numpy as np
 
@@ -29,7 +28,7 @@ MOST_ITEMS, DEEPEST = 256, 8
 
 
 def may_meet_numpy(functions: Iterable[Callable[[], None]]) -> bool:  # rule SEEN
-    """Of kernels: they themselves, or what they call."""
+    """May the kernels, or their helpers, handle a numpy number?"""
     return any(
         has_numpy(value)
         for kernel in functions
@@ -42,8 +41,8 @@ def may_meet_numpy(functions: Iterable[Callable[[], None]]) -> bool:  # rule SEE
     )
 
 
-def has_numpy(value: Any, depth: int = 0) -> bool:
-    """Is it something of numpy's, or has it such in it?"""
+def has_numpy(value: object, depth: int = 0) -> bool:
+    """Is it an object of numpy, or does it contain one?"""
     kind = type(value)
     if kind in PLAIN:
         return False
@@ -54,13 +53,13 @@ def has_numpy(value: Any, depth: int = 0) -> bool:
     if isinstance(value, FunctionType):
         return False
     parts = _parts(value)
-    if parts is None or len(parts) > MOST_ITEMS or depth > DEEPEST:  # who knows
+    if parts is None or len(parts) > MOST_ITEMS or depth > DEEPEST:  # cannot tell
         return True
     return any(has_numpy(part, depth + 1) for part in parts)
 
 
-def _parts(value: Any) -> Collection[Any] | None:
-    """What a value is made of, an object of the user's of its fields; None if it computes some."""
+def _parts(value: object) -> Collection[object] | None:
+    """List the parts of a value, for a user's object its fields; None if it computes some."""
     if isinstance(value, dict):
         return [*value, *value.values()]
     if isinstance(value, (tuple, list, set, frozenset)):
@@ -80,8 +79,8 @@ def _parts(value: Any) -> Collection[Any] | None:
     return [*fields_of(value), *_class_values(kind)]
 
 
-def _class_values(kind: type) -> Iterator[Any]:
-    """What the attributes of a class are, of an enum the values of its members."""
+def _class_values(kind: type) -> Iterator[object]:
+    """Yield the attributes of a class; for an enum, the values of its members."""
     for base in kind.__mro__:
         for each in vars(base).values() if base.__module__ != "builtins" else ():
             if isinstance(each, Enum):

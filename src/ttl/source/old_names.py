@@ -1,4 +1,4 @@
-"""Which spellings of earlier versions an operation uses, read off its definition."""
+"""Which spellings of earlier versions does the definition of an operation use?"""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class OldName(NamedTuple):
 
 
 def old_names(program: Program) -> list[OldName]:
-    """The first use of each, in the order of the text."""
+    """List the first use of each old name, in the order of the text."""
     functions = [program.operation.function, *(kernel.function for kernel in program.kernels)]
     buffers = {
         name
@@ -97,14 +97,14 @@ def _of_call(node: tree.Call, buffers: Iterable[str]) -> Iterator[tuple[tree.Nod
 
 
 def _name(node: tree.Expression) -> str:
-    """Its last part: of `ttl.core`, `core`."""
+    """Return the last part of a path: `core` for `ttl.core`."""
     if isinstance(node, tree.Attribute):
         return node.name
     return node.binding.name if isinstance(node, tree.Name) else ""
 
 
 def _is_public(node: tree.Expression, name: str, function: FunctionType) -> bool:
-    """Does the expression stand for what the language calls so?"""
+    """Does the expression refer to the language's object of this name?"""
     if isinstance(node, tree.Attribute):
         owner = value_around(node.owner, function)
         return isinstance(owner, ModuleType) and owner.__name__ == "ttl"

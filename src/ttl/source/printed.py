@@ -1,7 +1,7 @@
-"""The tree of a function as text, for people: a line for each statement, with the line it is in.
+"""The tree of a function as text, for people: a line for each statement, with its line number.
 
 `name` is a variable of the function, `outer.name` one of a function around it that was read with
-it, `<name: type>` a name around all that was read, and what it stands for. A call of the language,
+it, `<name: type>` an outer name with the type of its value. A call of the language,
 `ttl.copy(src=.., dst=..)`, has its arguments by the names of its parameters.
 """
 
@@ -19,7 +19,7 @@ from .python import as_text
 from .trees import value_around
 from .walking import Changer, changed
 
-# The fields of a node, and what stands between them.
+# A node's fields, and the text between them.
 HEADS: dict[type[tree.Node], str] = {
     tree.Assign: "assign {targets} = {value}",
     tree.Update: "update {target} {sign}= {value}",
@@ -46,7 +46,7 @@ LABELS = {"otherwise": "otherwise", "finally_": "finally"}
 
 
 def printed(node: tree.Function, function: FunctionType) -> str:
-    """The function that the tree is of says what the names around it stand for."""
+    """Print the tree of `function`, which supplies the values of outer names."""
     printer = _Printer(function)
     printer.definition(node)
     return "\n".join(printer.lines)
@@ -80,7 +80,7 @@ class _Printer:
         self.parts(node, node.parts)
 
     def parts(self, node: tree.Node, names: tuple[str, ...]) -> None:
-        """The nodes in it that have lines of their own."""
+        """Print the child nodes that have lines of their own."""
         for name in names:
             part = getattr(node, name)
             if isinstance(part, tuple) and part and type(part[0]) in HEADS:
@@ -91,7 +91,7 @@ class _Printer:
                     self.node(each)
                 self.depth -= 1
 
-    def field(self, value: Any) -> str:
+    def field(self, value: object) -> str:
         if isinstance(value, tree.Node):
             return as_text(_Marked(self).node(value))
         if isinstance(value, tuple):
@@ -107,7 +107,7 @@ class _Printer:
 
 
 class _Fields(dict[str, str]):
-    """The texts of those fields of a node that are asked for."""
+    """The texts of a node's fields, computed on demand."""
 
     def __init__(self, printer: _Printer, node: tree.Node):
         self.printer, self.tree = printer, node
@@ -117,7 +117,7 @@ class _Fields(dict[str, str]):
 
 
 class _Marked(Changer):
-    """An expression in which names and calls say what they are."""
+    """Marks names and calls of an expression with what they are."""
 
     def __init__(self, printer: _Printer):
         self.printer = printer
@@ -127,7 +127,7 @@ class _Marked(Changer):
             return changed(node, binding=Around(self.printer.name(node.binding)))
         if isinstance(node, tree.LanguageCall):
             return self.call(node)
-        value = value_around(node, self.printer.function)
+        value: Any = value_around(node, self.printer.function)
         if is_pyttlang_file(getattr(getattr(value, "__code__", None), "co_filename", "")):
             return tree.Name(node.place, Around(f"ttl.{value.__qualname__}"))
         return self.inside(node)

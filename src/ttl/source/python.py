@@ -1,10 +1,10 @@
 """From the tree to Python again: as `ast`, as text and as code.
 
-Every node keeps the place of the user's that it has in the tree. The tree has simpler statements
-than the user's text, and those that were supplied: it means the same, and runs the same.
+Every node keeps its place in the user's file. The tree has simpler statements than the user's
+text and the supplied ones, but the same meaning.
 
-rule FORMS   nodes that have the same parts in both are rows of one table, which read.py uses too
-rule VALUES  a lambda that has more statements than its `return` has their values in a tuple
+rule FORMS   nodes with the same parts in `ast` are rows of one table, which read.py uses too
+rule VALUES  a lambda with more statements than its `return` returns the last item of a tuple
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from . import tree
 
 # What looks the same ------------------------------------------------------------------------------
 
-# The class of the tree, that of `ast`, and the fields of the latter in the order of the fields of
-# the former. Where a class of the tree stands for several of `ast`, its first field says which.
+# Tree class, its `kind`, `ast` class, and the `ast` fields in the order of the tree's fields. A
+# tree class for several `ast` classes has a first field that says which.
 ROWS: tuple[tuple[type[tree.Node], str, type[ast.AST], str], ...] = (
     (tree.Constant, "", ast.Constant, "value"),
     (tree.Attribute, "", ast.Attribute, "value attr"),
@@ -69,9 +69,9 @@ ROWS: tuple[tuple[type[tree.Node], str, type[ast.AST], str], ...] = (
 @dataclass(frozen=True, slots=True)
 class Form:
     node: type[tree.Node]
-    kind: tuple[str, ...]  # its first field, if that says which class of `ast` it is
+    kind: tuple[str, ...]  # its first field, if that says which `ast` class it is
     python: type[ast.AST]
-    parts: tuple[tuple[str, str], ...]  # the fields of the node, and those of `ast`
+    parts: tuple[tuple[str, str], ...]  # pairs of a tree field and an `ast` field
 
 
 def _form(node: type[tree.Node], kind: str, python: type[ast.AST], parts: str) -> Form:
@@ -98,12 +98,13 @@ UNARY_SIGNS: dict[type[ast.AST], str] = {
 
 # Writing ------------------------------------------------------------------------------------------
 
-OPERATORS: dict[str, Any] = {sign: kind for kind, sign in SIGNS.items()}
-UNARY: dict[str, Any] = {sign: kind for kind, sign in UNARY_SIGNS.items()}
+PythonNode = Any  # a node of `ast`: each class has its own fields
+OPERATORS: dict[str, PythonNode] = {sign: kind for kind, sign in SIGNS.items()}
+UNARY: dict[str, PythonNode] = {sign: kind for kind, sign in UNARY_SIGNS.items()}
 COMPREHENSIONS = {"list": ast.ListComp, "set": ast.SetComp, "generator": ast.GeneratorExp}
 BODIES = ("body", "then", "otherwise", "finally_")
 
-# `Finish` has no Python of its own: whoever runs the code says what stands for it.
+# `Finish` has no Python of its own: the caller that runs the code supplies a statement for it.
 MakeFinish = Callable[[tree.Finish], ast.stmt]
 
 
@@ -114,18 +115,18 @@ def no_finish(node: tree.Finish) -> ast.stmt:
 
 
 class Writer:
-    """Makes `ast` of one function, and of those in it."""
+    """Makes the `ast` of a function and of the functions in it."""
 
     def __init__(self, finish: MakeFinish = no_finish):
         self.finish = finish
 
-    def expression(self, node: tree.Node) -> Any:
+    def expression(self, node: tree.Node) -> PythonNode:
         special = EXPRESSIONS.get(type(node))
         return _placed(self.same_form(node) if special is None else special(self, node), node)
 
-    def same_form(self, node: tree.Node) -> Any:
+    def same_form(self, node: tree.Node) -> PythonNode:
         form = WRITTEN_FORMS.get((type(node),)) or WRITTEN_FORMS[type(node), node.kind]  # type: ignore[attr-defined]
-        made: Any = form.python()
+        made: PythonNode = form.python()
         for field, name in form.parts:
             setattr(made, name, self.part(field, getattr(node, field)))
         if "ctx" in made._fields:
@@ -134,7 +135,7 @@ class Writer:
             _complete(made, node)
         return made
 
-    def part(self, field: str, part: Any) -> Any:
+    def part(self, field: str, part: PythonNode) -> PythonNode:
         if isinstance(part, tuple):
             return self.body(part) if field in BODIES else [self.part(field, p) for p in part]
         if field in ("sign", "signs"):
@@ -143,7 +144,7 @@ class Writer:
             return self.target(part)
         return self.expression(part) if isinstance(part, tree.Node) else part
 
-    def target(self, node: tree.Expression, context: ast.expr_context | None = None) -> Any:
+    def target(self, node: tree.Expression, context: ast.expr_context | None = None) -> PythonNode:
         made = self.expression(node)
         _set_context(made, context or ast.Store())
         return made
@@ -156,9 +157,9 @@ class Writer:
         made = self.same_form(node) if special is None else special(self, node)
         return _placed(made, node)  # type: ignore[no-any-return]
 
-    def value(self, node: tree.Statement) -> Any:
-        """Of a simple statement; a loop has a list of the values in it."""
-        made: Any = self.statement(node)
+    def value(self, node: tree.Statement) -> PythonNode:
+        """Return the value of a simple statement; a loop gives a list of the values in it."""
+        made: PythonNode = self.statement(node)
         if isinstance(node, tree.Assign):
             return _placed(ast.NamedExpr(made.targets[0], made.value), node)
         if isinstance(node, tree.Loop):
@@ -167,7 +168,7 @@ class Writer:
         return made.value
 
     def definition(self, node: tree.Function, name: str = "") -> ast.stmt:
-        kind: Any = ast.AsyncFunctionDef if node.is_async else ast.FunctionDef
+        kind: PythonNode = ast.AsyncFunctionDef if node.is_async else ast.FunctionDef
         decorators = self.part("decorators", node.decorators)
         made = kind(name or node.name, self.arguments(node), self.body(node.body), decorators)
         made.returns = self.part("returns", node.returns)
@@ -193,13 +194,13 @@ class Writer:
         return made
 
 
-def _placed(made: Any, node: tree.Node) -> Any:
+def _placed(made: PythonNode, node: tree.Node) -> PythonNode:
     made.lineno, made.col_offset, made.end_lineno, made.end_col_offset = node.place
     return made
 
 
-def _complete(made: Any, node: tree.Node) -> Any:
-    """A statement whose body is empty says `pass`; a loop has no `else`."""
+def _complete(made: PythonNode, node: tree.Node) -> PythonNode:
+    """Put `pass` into an empty body, and give a loop an empty `else`."""
     if "body" in made._fields and not made.body:
         made.body = [_placed(ast.Pass(), node)]
     if isinstance(made, (ast.For, ast.While)):
@@ -209,7 +210,7 @@ def _complete(made: Any, node: tree.Node) -> Any:
     return made
 
 
-def _set_context(made: Any, context: ast.expr_context) -> None:
+def _set_context(made: PythonNode, context: ast.expr_context) -> None:
     made.ctx = context
     inside = [made.value] if isinstance(made, ast.Starred) else getattr(made, "elts", ())
     for each in inside:
@@ -225,7 +226,7 @@ def _name(writer: Writer, node: tree.Name | tree.Target) -> ast.expr:
 
 
 def _binary(writer: Writer, node: tree.Binary) -> ast.expr:
-    """Of a sum of many terms, which is deep to its left, term by term."""
+    """Write a sum of many terms without recursion, because it is deep on its left."""
     chain = [node]
     while isinstance(inner := chain[-1].left, tree.Binary):
         chain.append(inner)
@@ -262,8 +263,8 @@ def _handler(writer: Writer, node: tree.Handler) -> ast.ExceptHandler:
     return _complete(made, node)  # type: ignore[no-any-return]
 
 
-# The others have the same form in Python.
-EXPRESSIONS: dict[type[tree.Node], Callable[[Writer, Any], Any]] = {
+# All other nodes have the same form in Python.
+EXPRESSIONS: dict[type[tree.Node], Callable[..., object]] = {
     tree.Constant: lambda writer, node: ast.Constant(node.value),
     tree.Name: _name,
     tree.Target: _name,
@@ -304,7 +305,7 @@ def _declare(writer: Writer, node: tree.Declare) -> ast.stmt:
     return kind([each.name for each in node.bindings])
 
 
-STATEMENTS: dict[type[tree.Node], Callable[[Writer, Any], Any]] = {
+STATEMENTS: dict[type[tree.Node], Callable[..., object]] = {
     tree.Assign: _assign,
     tree.Delete: lambda writer, node: ast.Delete(
         [writer.target(each, ast.Del()) for each in node.targets]
@@ -318,16 +319,17 @@ STATEMENTS: dict[type[tree.Node], Callable[[Writer, Any], Any]] = {
 # As text and as code ------------------------------------------------------------------------------
 
 
-def as_ast(function: tree.Function, finish: MakeFinish = no_finish) -> Any:
-    """Of the definition, or of the lambda."""
+def as_ast(function: tree.Function, finish: MakeFinish = no_finish) -> object:
+    """Return the definition or the lambda."""
     writer = Writer(finish)
     return writer.expression(function) if function.is_lambda else writer.definition(function)
 
 
 def as_code(function: tree.Function, free: Iterable[str], file: str, flags: int = 0) -> CodeType:
-    """In which the names `free` are those of a function around it; `flags`: of the original code,
-    for its `from __future__` statements."""
-    factory: Any = ast.parse("def factory(): pass").body[0]
+    """Compile with the names `free` as those of a function around it; `flags` are those of the
+    original code, for its `from __future__` statements.
+    """
+    factory: PythonNode = ast.parse("def factory(): pass").body[0]
     factory.args.args = [ast.arg(name) for name in free]
     made = as_ast(function)
     factory.body = [ast.Expr(made) if isinstance(made, ast.Lambda) else made]
@@ -341,7 +343,7 @@ def _nested(code: CodeType, name: str) -> CodeType:
 
 
 def as_text(*nodes: tree.Node) -> str:
-    """As Python writes an expression, or statements."""
+    """Return an expression or statements as Python text."""
     (first, *_) = nodes
     if isinstance(first, tree.Expression):
         return ast.unparse(ast.fix_missing_locations(Writer().expression(first)))

@@ -1,11 +1,11 @@
-"""Functions in which no expression has a number of numpy: calls around all that may give one.
+"""Convert numpy numbers in a function: wrap every expression that may give one in a call.
 
-Python also runs what a unified body computes before its kernels: the statements get the same calls.
+Python also runs the setup statements of a unified body: they get these calls too.
 
-rule ALL     every name, attribute, item and call that is read is converted; not calls of ttl,
-             what is called, and the value of a statement, which nobody looks at
-rule CALLED  a function of the user's that such a statement calls is a converted copy: other threads
-             may run the function itself
+rule ALL     converts every name, attribute, item and call that is read; not ttl calls, called
+             functions, or a statement's value, which is unused
+rule CALLED  such a statement calls a converted copy of a user's function: other threads may run
+             the function itself
 """
 
 from __future__ import annotations
@@ -31,21 +31,22 @@ CONVERTED = (tree.Name, tree.Attribute, tree.Item, tree.Call)
 
 @lru_cache(maxsize=1024)
 def with_python_numbers(found: tree.Function, converts_calls: bool = False) -> tree.Function:
-    """A function without numbers of numpy, and perhaps without any in those that it calls."""
+    """Convert numpy numbers in a function, and optionally in the functions it calls."""
     names = {each: Variable(each, found.scope) for each in (USED if converts_calls else IN_KERNELS)}
     body = _Converter(found.body, names).sequence(found.body)
     return with_functions(changed(found, body=body), {names[each]: USED[each] for each in names})
 
 
 def statements_with_python_numbers(statements: tree.Body) -> tree.Body:
-    """Of a unified body, with the names USED around them. Functions in them are converted where
-    they are called."""
+    """Convert statements of a unified body, which see the names USED. Functions in them are
+    converted when called.
+    """
     names = {each: Around(each) for each in USED}
     return _Converter(statements, names, enters_functions=False).sequence(statements)
 
 
 def _left_alone(node: tree.Node) -> Iterator[tree.Node]:
-    """What gets values, what is called, and what nobody looks at."""
+    """Yield nodes that need no conversion: assigned, called, or unused values."""
     yield from stored(node)
     if isinstance(node, tree.LanguageCall):
         yield from walk(node.function)
@@ -67,7 +68,7 @@ class _Converter(Changer):
         self.names, self.enters_functions = names, enters_functions
         self.left = {each for node in walk(*statements) for each in _left_alone(node)}
 
-    def node(self, node: Any) -> Any:
+    def node(self, node: Any) -> tree.Node | tree.Body:
         if isinstance(node, tree.Function) and not self.enters_functions:
             return node
         new = self.inside(node)
@@ -78,10 +79,10 @@ class _Converter(Changer):
         return call_of(node.place, self.names[NUMBER], new) if is_converted else new
 
     def _replaced(self, function: tree.Expression) -> str:
-        """What is asked for the function that is to be called in its place."""
+        """Return the name of the helper that supplies the function to call instead, or ""."""
         name = function.binding.name if isinstance(function, tree.Name) else ""
         if CALLED in self.names:
-            return "" if name.startswith(".") else CALLED  # a name of ours
+            return "" if name.startswith(".") else CALLED  # one of our names
         return SUM if name == sum.__name__ else ""
 
 
@@ -89,7 +90,7 @@ class _Converter(Changer):
 
 
 def own_function(function: Any) -> Any:  # rule CALLED
-    """What is called in the place of a function."""
+    """Return the function to call instead of this one."""
     if isinstance(function, MethodType):
         return MethodType(own_function(function.__func__), function.__self__)
     if isinstance(function, partial):

@@ -1,7 +1,7 @@
 """From `ast` to the tree (tree.py): the one place that knows Python's statements.
 
 rule SIMPLER  `else` of a loop, `match` on values and tests that assign become simpler statements
-rule FOREIGN  what has no form in the tree keeps its own Python, with the names in it
+rule FOREIGN  Python without a form in the tree keeps its `ast`, with the names in it
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from .read_expressions import (
 from .tree import Body, Statement
 
 Recognize = Callable[[tree.Call], tree.Call]
-ReadStatement = Callable[["Reader", Any], Iterable[Statement]]
+ReadStatement = Callable[..., Iterable[Statement]]
 
 
 def read_function(node: FunctionNode, recognize: Recognize = lambda call: call) -> tree.Function:
-    """The tree of a definition by itself. `recognize` tells calls of the language from others."""
+    """Return the tree of one definition. `recognize` tells calls of the language from others."""
     return Reader(recognize).function(node)
 
 
 def read_module(text: str | bytes, file: str = "<unknown>") -> tree.Function:
-    """The statements of a file, as a function: its variables are the names that they define."""
+    """Return the statements of a file as a function whose variables are the names they define."""
     module, reader = ast.parse(text, file), Reader(lambda call: call)
     scope = reader.scope = Scope("<module>")
     reader.elsewhere[scope] = set()
@@ -58,7 +58,7 @@ class Reader:
         self.scope: Scope | None = None
         self.elsewhere: dict[Scope, set[str]] = {}  # names that a function declares as global
         self.globally: dict[str, Variable] = {}  # of a module that is read as a whole
-        # Of the loops around this place: the variable that tells whether one ended by itself.
+        # For each loop around this place, the variable that tells whether it ended without `break`.
         self.loops: list[Variable | None] = []
 
     # Names ----------------------------------------------------------------------------------------
@@ -74,7 +74,7 @@ class Reader:
         return self.globally.get(name, Around(name))
 
     def outside_comprehensions(self, name: str) -> Binding:
-        """`:=` in a comprehension is of the function around it."""
+        """Find the name that `:=` in a comprehension binds in the function around it."""
         scope = self.scope
         while scope is not None and scope not in self.elsewhere:
             scope = scope.outer
@@ -90,7 +90,7 @@ class Reader:
             self.scope = outer
 
     def own(self, name: str) -> Variable:
-        """A variable that the reader needs, of the function that is being read."""
+        """Add a variable that the reader needs to the function being read."""
         scope = self.scope
         assert scope is not None
         return scope.variable(name)
@@ -107,7 +107,7 @@ class Reader:
         return form.node(place_of(node), *form.kind, *parts)
 
     def part(self, part: Any) -> Any:
-        """What a field of a node of `ast` has in it."""
+        """Read a field of an `ast` node."""
         if isinstance(part, list):
             is_body = bool(part) and isinstance(part[0], ast.stmt)
             return self.body(part) if is_body else tuple(map(self.part, part))
@@ -288,7 +288,7 @@ def _match(reader: Reader, node: ast.Match) -> Iterable[Statement]:
 
 
 def _cases(reader: Reader, cases: list[tuple[ast.match_case, Pattern]]) -> Body:
-    """A condition may ask for the names, so it is asked once they are there."""
+    """Chain the cases as `if`s; names are bound before a guard, which may use them."""
     if not cases:
         return ()
     (case, pattern), *others = cases

@@ -38,7 +38,7 @@ def _name(reader: Reader, node: ast.Name) -> Expression:
 
 
 def _binary(reader: Reader, node: ast.BinOp) -> Expression:
-    """A sum of a thousand terms is no mistake; a longer one is too deep for all that follows."""
+    """Read sums of up to a thousand terms; later passes could not recurse into longer ones."""
     chain: list[ast.expr] = [node]
     while isinstance(last := chain[-1], ast.BinOp):
         chain.append(last.left)
@@ -65,7 +65,7 @@ def _call(reader: Reader, node: ast.Call) -> Expression:
 
 
 def _comprehension(reader: Reader, node: Comprehension) -> Expression:
-    """The first sequence is evaluated outside, all else inside."""
+    """Read the first sequence in the outer scope and everything else in the inner one."""
     kind = type(node).__name__.removesuffix("Exp").removesuffix("Comp").lower()
     first = reader.expression(node.generators[0].iter)
     scope = Scope(f"<{kind}>", reader.scope)
@@ -95,8 +95,8 @@ def _handler(reader: Reader, node: ast.ExceptHandler) -> tree.Handler:
     return tree.Handler(place, kind, target, reader.body(node.body))
 
 
-# The others have the same form in the tree (python.py).
-EXPRESSIONS: dict[type[ast.AST], Callable[[Reader, Any], Any]] = {
+# All other nodes have the same form in the tree (python.py).
+EXPRESSIONS: dict[type[ast.AST], Callable[..., object]] = {
     ast.Name: _name,
     ast.BinOp: _binary,
     ast.NamedExpr: _bind,
@@ -113,7 +113,7 @@ EXPRESSIONS: dict[type[ast.AST], Callable[[Reader, Any], Any]] = {
 
 
 def parameter_nodes(arguments: ast.arguments) -> Iterator[tuple[int, ast.arg, ast.expr | None]]:
-    """The kind of each, and its default, in the order of the text."""
+    """Yield each parameter's kind, node and default, in the order of the text."""
     positional = [*arguments.posonlyargs, *arguments.args]
     missing = len(positional) - len(arguments.defaults)
     defaults = [None] * missing + list(arguments.defaults)
@@ -135,7 +135,7 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 def stored_names(*nodes: ast.AST) -> Iterator[str]:
-    """The names that get values in these nodes, not those of functions and classes in them."""
+    """Yield the names that these nodes bind, without those inside nested functions and classes."""
     waiting = [*nodes]
     while waiting:
         node = waiting.pop()
@@ -161,14 +161,14 @@ def _stored_by(node: ast.AST) -> Iterable[str]:
 
 
 def _evaluated_outside(node: ast.AST) -> list[ast.AST]:
-    """Defaults, decorators and bases, where a walrus may stand."""
+    """Return defaults, decorators and bases, because a walrus there binds an outer name."""
     arguments = getattr(node, "args", None)
     defaults = [*arguments.defaults, *filter(None, arguments.kw_defaults)] if arguments else []
     return [*defaults, *getattr(node, "decorator_list", ()), *getattr(node, "bases", ())]
 
 
 def declared(kind: type[ast.AST], body: Iterable[ast.AST]) -> set[str]:
-    """The names of `global` or `nonlocal` statements of a function itself."""
+    """Return the names in the `global` or `nonlocal` statements of this function only."""
     found: set[str] = set()
     waiting = [*body]
     while waiting:
@@ -184,7 +184,7 @@ def declared(kind: type[ast.AST], body: Iterable[ast.AST]) -> set[str]:
 
 
 class Nest(NamedTuple):
-    """Expressions, or statements, inside each other, and the outermost of them."""
+    """The depth of nested expressions or statements, and the outermost of them."""
 
     depth: int
     is_expression: bool
@@ -193,7 +193,7 @@ class Nest(NamedTuple):
 
 
 def deepest_nest(definition: ast.AST, file: str) -> Nest | None:
-    """It may be too deep to be read."""
+    """Find the deepest nest; it may be too deep to read."""
     deepest: Nest | None = None
     left: list[tuple[ast.AST, Nest | None]] = [(each, None) for each in child_nodes(definition)]
     while left:
@@ -212,19 +212,19 @@ def deepest_nest(definition: ast.AST, file: str) -> Nest | None:
 
 
 class NoFormError(Exception):
-    """A pattern that no kernel can have."""
+    """The pattern has no form in the tree, so no kernel can have it."""
 
 
 @dataclass(slots=True)
 class Pattern:
-    """What is asked of the subject, and the names that it gives values to."""
+    """The tests on the subject, and the names that the pattern binds."""
 
     reader: Reader
     tests: list[Expression] = field(default_factory=list)
     names: list[tuple[str, Expression]] = field(default_factory=list)
 
     def test(self, place: Place, *more: Expression) -> Expression | None:
-        """Of nodes of its own: parts of the subject are named in several places."""
+        """Join the tests, built of new nodes because several places name parts of the subject."""
         tests = (*self.tests, *more)
         if len(tests) < 2:
             return copy_of(tests[0]) if tests else None
@@ -272,7 +272,7 @@ class Pattern:
         self.names += [] if name is None else [(name, value)]
 
     def _any_of(self, pattern: ast.MatchOr, subject: Expression) -> None:
-        """Alternatives without names; one that fits everything leaves nothing to ask."""
+        """Add alternatives, which bind no names; one that always matches adds no test."""
         place, tests = place_of(pattern), []
         for each in pattern.patterns:
             inner = Pattern(self.reader)

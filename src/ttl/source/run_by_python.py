@@ -1,10 +1,10 @@
-"""Tell what a value depends on beside what it holds: rules for the keys of frozen.py."""
+"""Tell what a value depends on beside its contents: rules for the keys of frozen.py."""
 
 from __future__ import annotations
 
 from functools import lru_cache
-from types import CodeType, FunctionType, ModuleType
-from typing import Any, Final, NamedTuple, TypeGuard
+from types import CellType, CodeType, FunctionType, ModuleType
+from typing import Final, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -17,11 +17,11 @@ from .bindings import Around
 from .trees import tree_of_code
 from .walking import walk
 
-# Modules whose attributes a kernel may use and that do not change; others may.
+# Modules that do not change and whose attributes a kernel may use; others may change.
 CONSTANT_MODULES = ("builtins", "math", "numpy", "torch", "ttnn", *PACKAGES)
 NO_VALUE: Final = "no value"
-# Rule RUN of frozen.py: modules and functions that give the same for the same arguments, and names
-# that do not.
+# Rule RUN of frozen.py: modules and functions whose results depend only on their arguments, and the
+# names in them that do not.
 PURE_MODULES = (
     "abc", "builtins", "collections", "dataclasses", "enum", "functools", "itertools", "math",
     "operator", "_operator", "typing",
@@ -34,7 +34,7 @@ IMPURE_NAMES = frozenset({
     "__import__", "attrgetter", "dir", "eval", "exec", "fields", "get_type_hints", "getattr",
     "globals", "hash", "id", "input", "locals", "methodcaller", "open", "vars",
 })  # fmt: skip
-# What objects, functions and classes have and no key tells; OF_PYTHON Python adds to a class.
+# Attributes of objects, functions and classes that no key covers; Python adds OF_PYTHON to a class.
 OF_PYTHON = frozenset({
     "__abstractmethods__", "__annotate__", "__annotate_func__", "__annotations__",
     "__annotations_cache__", "__dataclass_fields__", "__dataclass_params__", "__dict__", "__doc__",
@@ -45,7 +45,7 @@ UNTOLD = OF_PYTHON | {
     "__builtins__", "__getattribute__", "__globals__", "__subclasses__", "f_globals",
     "gi_frame",
 }  # fmt: skip
-# Methods of classes that compiling does not call.
+# Class methods that compiling does not call.
 NOT_RUN = frozenset({
     "__class_getitem__", "__delattr__", "__init__", "__init_subclass__", "__new__",
     "__post_init__", "__set_name__", "__subclasshook__",
@@ -53,7 +53,7 @@ NOT_RUN = frozenset({
 
 
 def is_generated(code: CodeType) -> bool:
-    """Was it made for the class by dataclasses, enum, typing or namedtuple?"""
+    """Did dataclasses, enum, typing or namedtuple generate it for the class?"""
     is_created = code.co_filename == "<string>" and code.co_qualname.startswith("__create_fn__")
     return is_created or not is_user_file(code.co_filename)
 
@@ -73,20 +73,20 @@ def runs_alone(name: str, value: object) -> bool:
 
 
 class Asked(NamedTuple):
-    """What the text of a function, and of those nested in it, asks for."""
+    """The names that the text of a function, and of functions nested in it, asks for."""
 
     around: tuple[str, ...]  # names that it looks up in its module
     names: frozenset[str]  # that it may ask a module for: attributes, and texts for getattr()
     attributes: frozenset[str]
     modules: tuple[str, ...]  # that it imports
-    makes_names: bool  # does it ask for an attribute by a name that no constant of it is?
-    is_untold: bool  # does it ask for what no key tells?
-    is_impure: bool  # may it give something else when Python runs it again?
+    makes_names: bool  # does it ask for an attribute by a computed name?
+    is_untold: bool  # does it ask for anything that no key covers?
+    is_impure: bool  # may it return something else when Python runs it again?
 
 
 @lru_cache(maxsize=1024)
 def asked_by(code: CodeType) -> Asked:
-    """Without its source an attribute is taken for a name around it."""
+    """Find the names a function asks for; without source, attributes count as outer names."""
     codes, names = (code, *nested_codes(code)), global_names(code)
     texts = {each for inner in codes for each in inner.co_consts if isinstance(each, str)}
     around, function = names - {*code.co_freevars}, tree_of_code(code, code.co_filename)
@@ -111,7 +111,7 @@ def asked_by(code: CodeType) -> Asked:
 
 
 def is_pure(module: str, name: str, value: object) -> bool:
-    """Does something of a library give the same for the same arguments?"""
+    """Does a library function always return the same for the same arguments?"""
     root = module.partition(".")[0]
     if not callable(value) or root != "numpy":
         named = root in PURE_MODULES and name not in IMPURE_NAMES
@@ -127,7 +127,7 @@ def _is_getattr(node: tree.Node) -> TypeGuard[tree.Call]:
     return isinstance(node, tree.Call) and name == "getattr" and len(node.arguments) > 1
 
 
-def cell_value(cell: Any) -> object:
+def cell_value(cell: CellType) -> object:
     try:
         return cell.cell_contents
     except ValueError:  # the name has no value yet

@@ -26,7 +26,7 @@ NodeClass = TypeVar("NodeClass", bound="Node")
 
 @dataclass_transform(frozen_default=True, eq_default=False)
 def node(*parts: str) -> Callable[[type[NodeClass]], type[NodeClass]]:
-    """`parts`: the fields that have nodes in them, in the order in which they are evaluated."""
+    """List in `parts` the fields that hold nodes, in the order in which Python evaluates them."""
 
     def made(kind: type[NodeClass]) -> type[NodeClass]:
         kind.parts = parts or kind.parts
@@ -40,7 +40,7 @@ class Node:
     place: Place
     parts: ClassVar[tuple[str, ...]] = ()
 
-    # As nodes of `ast` are asked for their places.
+    # Places under the names that nodes of `ast` use.
     @property
     def lineno(self) -> int:
         return self.place.line
@@ -81,7 +81,7 @@ class Name(Expression):
 
 @node()
 class Target(Expression):
-    """A name that gets a value, or loses it."""
+    """A name that an assignment binds or `del` unbinds."""
 
     binding: Binding
 
@@ -107,7 +107,7 @@ class Slice(Expression):
 
 @node("items")
 class Sequence(Expression):
-    """A tuple, a list or a set, by `kind`."""
+    """A tuple, a list or a set, as `kind` says."""
 
     kind: str
     items: tuple[Expression, ...]
@@ -115,7 +115,7 @@ class Sequence(Expression):
 
 @node("keys", "values")
 class Table(Expression):
-    """A dict; where a key is None, `**value`."""
+    """A dict; a key of None means `**value`."""
 
     keys: tuple[Expression | None, ...]
     values: tuple[Expression, ...]
@@ -167,7 +167,7 @@ class Choice(Expression):
 class Text(Expression):
     """An f-string."""
 
-    pieces: tuple[Expression, ...]  # constants, and what is formatted
+    pieces: tuple[Expression, ...]  # constants and formatted values
 
 
 @node("value", "spec")
@@ -187,7 +187,7 @@ class Bind(Expression):
 
 @node("value")
 class Keyword(Node):
-    """An argument that is given by name; `**value` without one."""
+    """An argument passed by name; without a name it is `**value`."""
 
     name: str | None
     value: Expression
@@ -201,18 +201,18 @@ class Call(Expression):
 
     @property
     def given(self) -> tuple[Expression, ...]:
-        """All arguments."""
+        """All arguments, positional and named."""
         return (*self.arguments, *(each.value for each in self.keywords))
 
     @property
     def method(self) -> str:
-        """Its name, if it is the call of one."""
+        """The name of the called method, or "" if this calls no method."""
         return self.function.name if isinstance(self.function, Attribute) else ""
 
 
 @node()
 class LanguageCall(Call):
-    """Of a function of the language, with its arguments by the names of its parameters."""
+    """A call of a language function, with arguments keyed by parameter name."""
 
     which: Any  # the function
     named: dict[str, Expression]
@@ -220,7 +220,7 @@ class LanguageCall(Call):
 
 @node("value")
 class Suspend(Expression):
-    """`await`, `yield` or `yield from`, by `kind`."""
+    """`await`, `yield` or `yield from`, as `kind` says."""
 
     kind: str
     value: Expression | None
@@ -238,7 +238,7 @@ class Generator(Node):
 
 @node("generators", "key", "value")
 class Comprehension(Expression):
-    """A list, a set, a dict (with `key`) or a generator, by `kind`; its targets are its own."""
+    """A list, a set, a dict (with `key`) or a generator, as `kind` says; it owns its targets."""
 
     kind: str
     generators: tuple[Generator, ...]
@@ -274,7 +274,7 @@ class Function(Expression):
 
 @node("value", "targets")
 class Assign(Statement):
-    """Also `def`, whose value is the function."""
+    """An assignment; `def` is one whose value is the function."""
 
     targets: tuple[Expression, ...]
     value: Expression
@@ -374,7 +374,7 @@ class Try(Statement):
 
 @node("target")
 class Imported(Node):
-    """`name` of the module, or (None) the module itself."""
+    """The import of `name` from the module, or of the module itself if None."""
 
     name: str | None
     target: Target
@@ -390,7 +390,7 @@ class Import(Statement):
 
 @node()
 class Declare(Statement):
-    """`global` or `nonlocal`: which names are meant is known from their bindings."""
+    """`global` or `nonlocal`; the bindings show which variables it means."""
 
     keyword: str
     bindings: tuple[Binding, ...]
@@ -398,23 +398,23 @@ class Declare(Statement):
 
 @node("names", "targets", "body")
 class Foreign(Statement):
-    """What no kernel can have: a class, say. Its own Python is kept, and the names in it.
+    """Python that no kernel can have, such as a class: keeps its `ast` and the names in it.
 
-    The statements of a class are read, too: a module has some.
+    The tree also has the statements of a class, because a module has some.
     """
 
     keyword: str
     names: tuple[Name, ...]
     targets: tuple[Target, ...]
-    python: Any
+    python: object
     body: Body = ()
 
 
 @node()
 class Finish(Statement):
-    """Waits for the transfers, or releases the blocks, that the variables `names` have.
+    """Wait for the transfers, or release the blocks, that the variables `names` hold.
 
-    Not what one of the variables `kept` has as well; nor what is finished already.
+    Skips whatever a variable in `kept` holds too, and whatever is already finished.
     """
 
     names: tuple[Variable, ...]

@@ -1,7 +1,7 @@
-"""The tree of a function: read once for each code, with the calls of the language recognized.
+"""Trees of functions: read once per code object, with the language's calls recognized.
 
-rule WORDS  which calls are the language's depends on what the names around a function stand for. A
-            tree is kept with all that was asked, and serves functions of which the same is true
+rule WORDS  which calls are the language's depends on the values of the names around a function. A
+            tree is kept with the values that were looked up, and serves functions that share them
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import lru_cache
 from types import CodeType, FunctionType, ModuleType
-from typing import Any
 
 from ttl.diagnostics.frames import is_pyttlang_file
 from ttl.language.described import public_class
@@ -24,11 +23,11 @@ from .bindings import Around
 from .functions import MISSING, named_value, own_code, place_of
 from .read import read_function
 
-Path = tuple[str, ...]  # a name around a function, and attributes of what it stands for
+Path = tuple[str, ...]  # a name around a function, and attributes of its value
 
 
 def tree_of(function: FunctionType) -> tree.Function | None:
-    """None if the source that the function was loaded from is not available."""
+    """Return None if the source that the function was loaded from is not available."""
     known = _KNOWN.get(place_of(own_code(function)), list)
     for each in known:
         if all(_word(path, function) is word for path, word in each.words.items()):
@@ -44,7 +43,7 @@ def tree_of(function: FunctionType) -> tree.Function | None:
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    words: dict[Path, Any]
+    words: dict[Path, object]
     tree: tree.Function
 
 
@@ -53,16 +52,16 @@ _KNOWN: Recent[list[_Known]] = Recent(4096)
 
 @lru_cache(maxsize=1024)
 def tree_of_code(code: CodeType, file: str) -> tree.Function | None:
-    """The same without what names around it stand for: no call is known to be the language's.
+    """Read a tree without the names around it, so it recognizes no call of the language.
 
-    Codes are equal also where they stand in different files.
+    Code objects of different files may be equal, hence `file`.
     """
     definition = function_tree(code)
     return None if definition is None else read_function(definition)
 
 
-def value_around(node: tree.Expression, function: FunctionType) -> Any:
-    """What a name around a function, or an attribute of a module there, stands for; or MISSING."""
+def value_around(node: tree.Expression, function: FunctionType) -> object:
+    """Return the value of an outer name, or of a module's attribute there, or MISSING."""
     path = path_of(node)
     return MISSING if path is None else value_of_path(path, function)
 
@@ -75,7 +74,7 @@ def path_of(node: tree.Expression) -> Path | None:
     return None
 
 
-def value_of_path(path: Path, function: FunctionType) -> Any:
+def value_of_path(path: Path, function: FunctionType) -> object:
     value = named_value(path[0], function)
     for name in path[1:]:
         if not isinstance(value, ModuleType):
@@ -84,8 +83,8 @@ def value_of_path(path: Path, function: FunctionType) -> Any:
     return value
 
 
-def _word(path: Path, function: FunctionType) -> Any:
-    """The function of the language that a path stands for, or the class of such an object."""
+def _word(path: Path, function: FunctionType) -> object:
+    """Return the language's function that a path names, or the class if it names an object."""
     value = value_of_path(path, function)
     if isinstance(value, FunctionType):
         return value if is_pyttlang_file(value.__code__.co_filename) else None
@@ -96,7 +95,7 @@ def _word(path: Path, function: FunctionType) -> Any:
 @dataclass(slots=True)
 class _Recognizer:
     function: FunctionType
-    words: dict[Path, Any] = field(default_factory=dict)
+    words: dict[Path, object] = field(default_factory=dict)
 
     def recognized(self, call: tree.Call) -> tree.Call:
         path = path_of(call.function)
@@ -113,7 +112,7 @@ class _Recognizer:
             call.place, call.function, call.arguments, call.keywords, which, named
         )
 
-    def _asked(self, path: Path) -> Any:
+    def _asked(self, path: Path) -> object:
         if path not in self.words:
             self.words[path] = _word(path, self.function)
         return self.words[path]
@@ -122,7 +121,7 @@ class _Recognizer:
 def _named(
     call: tree.Call, which: Callable[..., object], is_method: bool
 ) -> dict[str, tree.Expression] | None:
-    """The arguments by the names of parameters; None if they do not fit, or cannot be told."""
+    """Return the arguments by parameter name; None if they do not fit or are unpacked."""
     if any(isinstance(each, tree.Starred) for each in call.arguments):
         return None
     if any(each.name is None for each in call.keywords):

@@ -1,4 +1,4 @@
-"""Functions of an operation that look like kernels, and that nobody declares or calls."""
+"""Find functions of an operation that look like kernels but are neither declared nor called."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def undeclared_kernels(program: Program) -> Iterator[Diagnostic]:
 
 
 def _is_kernel_like(node: tree.Expression) -> bool:
-    """No kernel has parameters."""
+    """Tell a kernel by its block calls; it has no parameters."""
     if not isinstance(node, tree.Function) or node.is_lambda or node.is_async:
         return False
     calls = (each for each in walk(node) if isinstance(each, tree.Call))

@@ -1,13 +1,13 @@
-"""Kernels with Python that may not be part of their language, or whose source is not found.
+"""Kernels with Python that may not be part of their language, or without source.
 
-The simulator runs Python, so it would run them; before that it asks the compiler about them, which
-knows. All others it runs without a compiler.
+The simulator would just let Python run them, so it asks the compiler about them first. It runs
+all others without a compiler.
 
-rule SYNTAX  statements that no kernel has, attributes that are set or Python's own, keys that only
-             the run knows, items that only the run counts or chooses, texts of values, identity but
-             that of None, methods that are not the language's or of containers, functions that name
-             themselves or have decorators
-rule CALLED  a call of what is neither the language's, nor the user's, nor arithmetic
+rule SYNTAX  statements that no kernel has, setting attributes or using Python's own, computed keys,
+             items that only the run can count or choose, f-strings, `is` without None, methods
+             of neither the language nor containers, functions that name themselves or have
+             decorators
+rule CALLED  a call of a function that is neither the language's, the user's, nor arithmetic
 rule SOURCE  a function without a definition that the compiler could read
 """
 
@@ -41,7 +41,7 @@ MODULES = ("ttl", "math", "_operator", "itertools", "pdb")
 
 
 def is_unusual(kernels: Iterable[Callable[[], None]]) -> bool:
-    """May the compiler refuse a kernel, or what it calls, as no part of the language?"""
+    """May the compiler refuse a kernel, or a function it calls, as not in the language?"""
     return any(
         (isinstance(kernel, FunctionType) and own_code(kernel).co_name == "<lambda>")
         or any(map(_has_signs, reachable_functions(kernel)))
@@ -56,7 +56,7 @@ def _has_signs(function: FunctionType) -> bool:
 
 @lru_cache(maxsize=1024)
 def _called(code: CodeType) -> tuple[Path, ...] | None:
-    """What a function calls around it; None if it has signs of its own."""
+    """Return the outer names that a function calls; None if its own syntax is unusual."""
     function = tree_of_code(code, code.co_filename)
     if function is None or function.is_async:  # rule SOURCE
         return None
@@ -105,7 +105,7 @@ def _names_itself(function: tree.Function, binding: Binding | None = None) -> bo
 
 
 def _has_items_of_run(node: tree.Node) -> bool:
-    """All items of a range at once that a variable of the function bounds."""
+    """Does it take all items of a range that a variable of the function bounds?"""
     over = node.over if isinstance(node, tree.Generator) else None
     over = node.value if isinstance(node, tree.Starred) else over
     return isinstance(over, tree.Call) and any(
@@ -113,7 +113,7 @@ def _has_items_of_run(node: tree.Node) -> bool:
     )
 
 
-def _value(path: Path, function: FunctionType) -> Any:
+def _value(path: Path, function: FunctionType) -> object:
     value = named_value(path[0], function)
     for name in path[1:]:
         value = MISSING if value is MISSING else member(value, name)

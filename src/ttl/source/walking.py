@@ -1,4 +1,4 @@
-"""Going through trees, and building them anew."""
+"""Walk trees, and rebuild them."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 from .tree import Binary, Body, Function, LanguageCall, Node, Sequence, Starred, Suspend
 
 AnyNode = TypeVar("AnyNode", bound=Node)
+Nodes = tuple[Any, ...]  # a body, or the nodes in a field
 
 
 def children(node: Node) -> list[Node]:
-    """In the order in which they are evaluated."""
+    """List the child nodes in evaluation order."""
     found: list[Node] = []
     for name in node.parts:
         part = getattr(node, name)
@@ -25,7 +26,7 @@ def children(node: Node) -> list[Node]:
 
 
 def terms(node: Node) -> list[Node]:
-    """Like children(), but all terms of a sum, which is deep to its left."""
+    """List children, but all terms of a sum, which is deep on its left."""
     if not isinstance(node, Binary):
         return children(node)
     found: list[Node] = []
@@ -36,7 +37,7 @@ def terms(node: Node) -> list[Node]:
 
 
 def walk(*nodes: Node) -> Iterator[Node]:
-    """The nodes and all that is in them, each before what is in it."""
+    """Yield the nodes and everything in them, outer nodes first."""
     waiting = [*reversed(nodes)]
     while waiting:
         node = waiting.pop()
@@ -45,7 +46,7 @@ def walk(*nodes: Node) -> Iterator[Node]:
 
 
 def own_nodes(function: Function) -> Iterator[Node]:
-    """Those of a function's body, without the bodies of the functions in it."""
+    """Yield the nodes of a function's body, without the bodies of functions in it."""
     waiting: list[Node] = [*reversed(function.body)]
     while waiting:
         node = waiting.pop()
@@ -59,18 +60,18 @@ def is_generator(function: Function) -> bool:
 
 
 def changed(node: AnyNode, **fields: Any) -> AnyNode:
-    """A node like this one but for some of its fields."""
+    """Copy a node with some fields replaced."""
     return replace(node, **fields)
 
 
 class Changer:
-    """Builds a tree anew: `change()` gives what takes the place of each node, the inner ones first.
+    """Rebuilds a tree: `change()` returns the replacement of each node, inner nodes first.
 
-    What nothing is changed in stays the node it is.
+    Unchanged parts keep their nodes.
     """
 
     def change(self, node: Node) -> Node | Body:
-        """A statement may become several."""
+        """Return the replacement; a statement may become several."""
         return node
 
     def node(self, node: Any) -> Any:
@@ -95,8 +96,8 @@ class Changer:
             return part if part is None else self.node(part)
         return self.sequence(part)
 
-    def sequence(self, nodes: tuple[Any, ...]) -> tuple[Any, ...]:
-        news: list[Any] = []
+    def sequence(self, nodes: Nodes) -> Nodes:
+        news: list[object] = []
         for each in nodes:
             new = None if each is None else self.node(each)
             news += new if isinstance(new, tuple) and not isinstance(new, Node) else [new]
@@ -110,13 +111,13 @@ class _Anew(Changer):
 
 
 def copy_of(node: AnyNode) -> AnyNode:
-    """The same tree, of nodes of its own."""
+    """Copy a tree with new nodes."""
     made: AnyNode = _Anew().node(node)
     return made
 
 
 def stored(node: Node) -> Iterator[Node]:
-    """Variables, attributes and items that a node gives values to, or takes values from."""
+    """Yield the variables, attributes and items that a node binds or deletes."""
     waiting = [getattr(node, "target", None), *getattr(node, "targets", ())]
     while waiting:
         each = waiting.pop(0)

@@ -1,4 +1,4 @@
-"""Chips as data: one JSON file a chip."""
+"""Chips as data: one JSON file per chip."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 TARGETS = ("wormhole_b0", "blackhole")
-# What users choose among: a chip with the grid that ttnn leaves to programs, or with all workers.
+# Users' choices: a chip with the grid that ttnn leaves to programs, or with all workers.
 CHOICES = ("wormhole_b0", "wormhole_b0_full", "blackhole")
 WITH_ALL_WORKERS = {"wormhole_b0_full": "wormhole_b0"}
 ALIASES = {
@@ -19,22 +19,22 @@ ALIASES = {
     "bh": "blackhole",
     "blackhole_13x10": "blackhole",
 }
-DEVICE_APIS = ("0.81", "0.69")  # of kernels, by the version of ttnn; the first is what is emitted
+DEVICE_APIS = ("0.81", "0.69")  # kernels' APIs, by version of ttnn; the compiler emits the first
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """What the language and the compiler need to know about a chip."""
+    """The facts about a chip that the language and the compiler need."""
 
     name: str
     grid: tuple[int, int]
     default_grid: tuple[int, int]
     l1_bytes: int
-    l1_alignment_bytes: int  # of every transfer but reads from DRAM
+    l1_alignment_bytes: int  # of every transfer except reads from DRAM
     dram_alignment_bytes: int  # of DRAM reads and of dataflow buffers
     dram_bank_bytes: int
     dram_banks: int
-    worker_l1_bytes: int  # what ttnn leaves of L1 to programs
+    worker_l1_bytes: int  # the part of L1 that ttnn leaves to programs
     dataflow_buffer_budget_bytes: int
     dataflow_buffers: int
     semaphores: int
@@ -42,7 +42,7 @@ class Target:
     noc_rows: tuple[int, ...]
     noc_burst_bytes: int  # most that one packet carries
     noc_transaction_ids: int
-    noc_transaction_requests: int  # that may be under way with one id
+    noc_transaction_requests: int  # allowed in flight with one id
     dst_tiles_16_bit: int
     dst_tiles_32_bit: int
     broadcasts_32_bits: bool  # inside a tile, as it is unpacked to DST
@@ -53,24 +53,24 @@ class Target:
         return self.dram_banks * self.dram_bank_bytes
 
     def dst_capacity(self, *, fp32: bool, full_sync: bool) -> int:
-        """Tiles that fit in the DST registers of one section."""
+        """Return the number of tiles that fit in one section of the DST registers."""
         tiles = self.dst_tiles_32_bit if fp32 else self.dst_tiles_16_bit
         return tiles * 2 if full_sync else tiles
 
 
 def find_choice(text: str) -> str | None:
-    """The one of CHOICES that `text` names, as written or by an alias; None if it names none."""
+    """Return the one of CHOICES that `text` or an alias names, or None."""
     name = text.strip().lower().replace("-", "_")
     return name if name in CHOICES else ALIASES.get(name)
 
 
 @cache  # bounded: there are as many as CHOICES
 def load(name: str) -> Target:
-    """The chip called `name`, one of CHOICES."""
+    """Load the chip called `name`, one of CHOICES."""
     if name in WITH_ALL_WORKERS:
         chip = load(WITH_ALL_WORKERS[name])
         return replace(chip, default_grid=chip.grid)
-    import json  # here, because every `import ttl` comes through this module
+    import json  # not above: every `import ttl` loads this module
 
     with open(os.path.join(os.path.dirname(__file__), f"{name}.json")) as file:
         fields: dict[str, object] = json.load(file)
@@ -80,7 +80,7 @@ def load(name: str) -> Target:
 
 
 def choice_with(grid: tuple[int, ...]) -> str | None:
-    """The first of CHOICES whose grid has room for `grid`, columns first; None if none has."""
+    """Return the first of CHOICES with room for `grid`, columns first, or None."""
     for name in CHOICES:
         if all(size <= most for size, most in zip(grid, load(name).default_grid, strict=False)):
             return name
@@ -89,5 +89,5 @@ def choice_with(grid: tuple[int, ...]) -> str | None:
 
 @cache
 def of_all_chips(field: str, choose: Callable[..., int] = max) -> int:
-    """The largest value of a field, or the smallest, for what is to fit every chip."""
+    """Return a field's largest value, or the smallest, to fit every chip."""
     return choose(getattr(load(name), field) for name in TARGETS)

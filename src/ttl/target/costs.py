@@ -1,4 +1,4 @@
-"""What the parts of a chip cost: one JSON file a chip, every number with its source.
+"""Costs of a chip's parts: one JSON file per chip, every number with its source.
 
 A number is `{"value": v, "source": s}`; v is one number, or [best, typical, worst] where sources
 differ. `--costs FILE` takes a file of the same form.
@@ -23,7 +23,7 @@ PATHS = tuple(
     for way in ways
 )
 PATH_KEYS = ("latency_cycles", "issue_cycles", "bytes_per_cycle")
-# Group -> the numbers in it; tables and calls are checked by themselves.
+# Group -> its numbers; tables and calls have their own checks.
 GROUPS = {
     "": ("clock_ghz", "dispatch_us"),
     "noc": ("link_bytes_per_cycle", "one_way_cycles", "signal_issue_cycles"),
@@ -47,14 +47,14 @@ PLACES = ("noc", "places")
 
 
 class Case(IntEnum):
-    """Where the sources of a number differ, which of them holds."""
+    """Which value to use if the sources of a number differ."""
 
     BEST, TYPICAL, WORST = range(3)
 
 
 @dataclass(frozen=True, slots=True)
 class CallCost:
-    """What a call of the compute API takes on the math thread, for a tile."""
+    """The cost of a compute API call for a tile, on the math thread."""
 
     pattern: str
     cycles: float
@@ -63,12 +63,12 @@ class CallCost:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """Routers of the NoC: how many columns and rows, and what is at which of them."""
+    """The NoC's routers: columns and rows, and which of them have nodes or DRAM."""
 
     size: tuple[int, int]
     columns: tuple[int, ...]  # of the grid of nodes
     rows: tuple[int, ...]
-    dram: tuple[tuple[tuple[int, int], ...], ...]  # of each NoC: that of each bank
+    dram: tuple[tuple[tuple[int, int], ...], ...]  # by NoC, by bank
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +78,14 @@ class Costs:
     chip: str
     numbers: dict[str, float]
     handshake: tuple[tuple[int, float], ...]  # receivers of a multicast, cycles; ascending
-    calls: tuple[CallCost, ...]  # the first whose pattern fits holds
+    calls: tuple[CallCost, ...]  # the first matching pattern wins
     places: Places
 
     def __getitem__(self, name: str) -> float:
         return self.numbers[name]
 
     def handshake_of(self, receivers: int) -> float:
-        """Between two rows of the table: on the line through them."""
+        """Return the handshake's cycles, interpolated between rows of the table."""
         (n0, c0), *others = self.handshake
         if receivers <= n0:
             return c0
@@ -97,16 +97,17 @@ class Costs:
 
 
 @cache  # bounded: there are few chips
-def load_costs(name: str) -> Any:
-    """The parsed file of a chip."""
+def load_costs(name: str) -> dict[str, Any]:
+    """Return the parsed file of a chip."""
     import json
 
     with open(os.path.join(os.path.dirname(__file__), f"{name}.costs.json")) as file:
-        return json.load(file)
+        costs: dict[str, Any] = json.load(file)
+    return costs
 
 
 def read_costs(data: object, case: Case) -> Costs:
-    """The costs in one case. ValueError reports what is wrong with the data and where."""
+    """Return the costs in one case, or raise ValueError about the wrong data."""
     if not isinstance(data, dict):
         raise ValueError("the root is not an object")
     names = _names()
@@ -119,14 +120,14 @@ def read_costs(data: object, case: Case) -> Costs:
 
 
 def _names() -> list[str]:
-    """Every number that there is, by its path."""
+    """Return the paths of all numbers."""
     names = [f"{group}.{key}" if group else key for group, keys in GROUPS.items() for key in keys]
     names += [f"noc.{path}.{key}" for path in PATHS for key in PATH_KEYS]
     return names + [f"compute.matmul_cycles.{fidelity}" for fidelity in MATH_FIDELITIES]
 
 
 def _check_keys(data: dict[str, object], names: list[str]) -> None:
-    """What nobody reads is a mistake in a name."""
+    """Raise ValueError for an unknown key, which is a typing error."""
     known = {"chip", "compute.calls", ".".join(HANDSHAKE), ".".join(PLACES), *names}
     for path in _paths(data, ""):
         if path not in known:
@@ -155,7 +156,7 @@ def _value(leaf: object, name: str) -> Any:
     return leaf["value"]
 
 
-def _number(leaf: Any, name: str, case: Case) -> float:
+def _number(leaf: object, name: str, case: Case) -> float:
     value = _value(leaf, name)
     three = value if isinstance(value, list) else [value] * len(Case)
     if len(three) != len(Case) or not all(_is_positive(each) for each in three):
@@ -165,7 +166,7 @@ def _number(leaf: Any, name: str, case: Case) -> float:
     return float(three[case])
 
 
-def _is_positive(value: Any) -> bool:
+def _is_positive(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and value > 0
 
 

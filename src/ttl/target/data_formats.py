@@ -1,6 +1,4 @@
-"""The chips' data formats: how many bytes a tile of each takes. The one list of them.
-
-And how exactly the matrix unit multiplies.
+"""The chips' data formats with their bytes per tile, and the matrix unit's fidelities.
 """
 
 from __future__ import annotations

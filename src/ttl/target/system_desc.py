@@ -1,7 +1,7 @@
-"""The system descriptor of a machine, as tt-mlir's tools write it: a .ttsys file, or its JSON.
+"""Reads the system descriptor of a machine from tt-mlir's tools: a .ttsys file, or its JSON.
 
-Chips are described in the words of `#ttcore.system_desc`. Every access to the bytes of a file is
-checked against its length. What counts here is the first chip.
+The fields of chips are those of `#ttcore.system_desc`. Every access to the bytes of a file is
+checked against its length. Only the first chip counts.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _DATA_TYPES = (
     "f32", "f16", "bf16", "bfp_f8", "bfp_bf8", "bfp_f4", "bfp_bf4", "bfp_f2", "bfp_bf2", "u32",
     "u16", "u8", "si32",
 )  # fmt: skip
-# A chip's fields in the order of their slots: the name in text, that in files, and how it is held.
+# A chip's fields in the order of their slots: name in text, name in files, kind of value.
 _FIELDS = (
     ("arch", "arch", "arch"),
     ("grid", "grid_size", "pair"),
@@ -46,15 +46,15 @@ _FIELDS = (
     ("dram_bank_to_logical_worker_noc0", "dram_bank_to_logical_worker_noc0", "places"),
     ("dram_bank_to_logical_worker_noc1", "dram_bank_to_logical_worker_noc1", "places"),
 )
-Chip = dict[str, Any]  # by names in text; a pair is (y, x)
+Chip = dict[str, Any]  # keys are the names in text; a pair is (y, x)
 
 
 class NotASystemDesc(ValueError):
-    """The text reports what is wrong with a file."""
+    """A file that is no system descriptor; the text says why."""
 
 
 def read_system_desc(data: bytes) -> Chip:
-    """The first chip of a .ttsys file or of its JSON; NotASystemDesc if it is none."""
+    """Return the first chip of a .ttsys file or of its JSON, or raise NotASystemDesc."""
     if data[4:8] == IDENTIFIER:
         chip = _from_flatbuffer(data)
     elif data.lstrip()[:1] == b"{":
@@ -79,7 +79,7 @@ def _from_json(data: bytes) -> Chip:
         raise NotASystemDesc(f"JSON without a description of chips: {error!r}") from None
 
 
-def _from_value(value: Any, kind: str) -> Any:
+def _from_value(value: Any, kind: str) -> object:
     if kind == "arch":
         return str(value).lower()
     if kind == "pair":
@@ -132,7 +132,7 @@ def _field(data: bytes, table: int, slot: int) -> int:
 
 
 def _vector(data: bytes, place: int) -> tuple[int, int]:
-    """How many elements there are, and where they begin."""
+    """Return the number of elements and the offset of the first."""
     start = _follow(data, place)
     count = _number("I", data, start)
     if not 0 < count <= len(data) - start:
@@ -140,7 +140,7 @@ def _vector(data: bytes, place: int) -> tuple[int, int]:
     return count, start + 4
 
 
-def _from_slot(data: bytes, place: int | None, kind: str) -> Any:
+def _from_slot(data: bytes, place: int | None, kind: str) -> object:
     if kind == "arch":
         number = 0 if place is None else _number("I", data, place)
         return _ARCHES[number] if number < len(_ARCHES) else f"chip {number}"
@@ -166,7 +166,7 @@ def _pair(data: bytes, place: int) -> tuple[int, int]:
 
 
 def chip_of(target: Target) -> Chip:
-    """A chip as this project describes it."""
+    """Describe a target in the fields of a system descriptor."""
     columns, rows = target.default_grid
     numbers = {
         "l1_size": target.l1_bytes,
@@ -193,7 +193,7 @@ def chip_of(target: Target) -> Chip:
 
 
 def text_of(chip: Chip) -> str:
-    """What stands between the angle brackets of `#ttcore.system_desc`."""
+    """Return the text between the angle brackets of `#ttcore.system_desc`."""
     fields = ", ".join(f"{text} = {_shown(chip[text], kind)}" for text, _, kind in _FIELDS)
     host = '[{role = host, target_triple = "x86_64-pc-linux"}]'
     return f"{host}, [{{{fields}}}], [0], [0 : i32], [0x0x0x0]"
@@ -217,7 +217,7 @@ _ARCH = re.compile(r"\barch\s*=\s*<(\w+)>")
 
 
 def target_from_text(text: str, other: str = TARGETS[0]) -> Target:
-    """The chip of `#ttcore.system_desc<text>`: what it states, the rest as the chip has it."""
+    """Return the target of `#ttcore.system_desc<text>`; the chip supplies what is not stated."""
     named = _ARCH.search(text)
     target = load(named[1] if named and named[1] in TARGETS else other)
     grid = re.search(r"\bgrid\s*=\s*(\d+)x(\d+)", text)
@@ -235,7 +235,7 @@ def target_from_text(text: str, other: str = TARGETS[0]) -> Target:
 
 
 def with_grid(target: Target, rows: int, columns: int) -> Target:
-    """With as many cores as are there: a chip has no more than it has."""
+    """Return the target with a smaller grid; never larger than the chip's."""
     cores = min(columns, target.grid[0]), min(rows, target.grid[1])
     return replace(target, grid=cores, default_grid=cores)
 

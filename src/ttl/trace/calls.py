@@ -1,4 +1,4 @@
-"""The calls of the chip that kernels make, with their operands: what an estimate works on."""
+"""Recorded calls of the chip with their operands, from which estimates are made."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from .events import Node
 
-# Where a transfer goes, in the two highest bits of a call's `target`.
+# Destinations of a transfer, in the two highest bits of a call's `target`.
 NODE, TENSOR, RECTANGLE = 1, 2, 3
 KIND_SHIFT = 30
 TENSOR_SHIFT, PAGE_MASK = 24, 0xFFFFFF
@@ -16,14 +16,13 @@ TENSOR_SHIFT, PAGE_MASK = 24, 0xFFFFFF
 
 @dataclass(frozen=True, slots=True)
 class CallSite:
-    """A call in the text of a kernel."""
+    """A call in the text of a kernel, with the same buffers each time."""
 
     kernel: int  # its position among the kernels
     name: str
-    template: str  # the text between < and >
     buffers: tuple[int, ...]  # their indices, in the order of the arguments
-    line: int  # the program's, 0 if it is not known
-    units: tuple[str, ...] = ()  # of the chip that do something: unpack, math, pack, init, ...
+    line: int  # in the program; 0 if unknown
+    units: tuple[str, ...] = ()  # the chip's units at work: unpack, math, pack, init, ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Recording:
     written: tuple[bool, ...]  # of the tensors
 
     def of(self, node: int) -> np.ndarray:
-        """Rows of a node, the first column the site alone."""
+        """Return the rows of a node, with only the site in the first column."""
         count = len(self.sites)
         rows: np.ndarray = self.calls[self.calls[:, 0] // count == node]
         rows[:, 0] %= count
@@ -52,16 +51,16 @@ def kind_of(target: int) -> int:
 
 
 def tensor_page(target: int) -> tuple[int, int]:
-    """The number of a tensor, and the page."""
+    """Return the number of a tensor and the page."""
     return target >> TENSOR_SHIFT & 0x3F, target & PAGE_MASK
 
 
 def node_place(target: int) -> tuple[int, int]:
-    """Coordinates on the NoC."""
+    """Return the coordinates on the NoC."""
     return target >> 8 & 0xFF, target & 0xFF
 
 
 def rectangle(target: int) -> tuple[int, int, int, int]:
-    """Coordinates on the NoC: of two corners, in ascending order."""
+    """Return the NoC coordinates of two corners, in ascending order."""
     x0, y0, x1, y1 = (target >> shift & 63 for shift in (18, 12, 6, 0))
     return min(x0, x1), min(y0, y1), max(x0, x1), max(y0, y1)

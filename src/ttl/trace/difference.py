@@ -1,11 +1,11 @@
-"""The first difference between two runs of a program, of which one may be compiled.
+"""Finds the first difference between two runs of a program, one of which may be compiled.
 
-rule STREAM   what a kernel does on a node with one buffer, tensor, semaphore or end of a pipe is
-              compared in its order; how different ones interleave, and who had to wait, may differ
-rule AHEAD    a compiled kernel may reserve and begin to read a block before it has pushed the one
-              before: a stream that has as many events of each kind is the same
-rule KNOWN    what one of the runs has no word for is not compared: buffers that the compiler adds
-rule CALL     the first call that differs is reported: its events, else what it left in its tensors
+rule STREAM   compare a kernel's events on a node with one buffer, tensor, semaphore or end of a
+              pipe in their order; the interleaving of streams, and waiting, may differ
+rule AHEAD    a compiled kernel may reserve and begin to read a block before it has pushed the
+              previous one: streams with equal counts of each kind are equal
+rule KNOWN    subjects that only one run knows are not compared: buffers that the compiler adds
+rule CALL     report the first call that differs: its events, otherwise its tensors afterwards
 rule BOUND    elements may differ by the bounds that the op table has for the operations of a call,
               unless a tolerance is given
 rule WRITER   an element is traced back to the copy that wrote its tile last, if a trace has slices
@@ -15,17 +15,16 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ttl.semantics.dtypes import Array
 from ttl.target.data_formats import TILE_SIZE
 
-from .events import EventKind
+from .events import EventKind, Record
 from .results import Result
 
-Record = Mapping[str, Any]
 Stream = tuple[tuple[int, ...], str, str, str]  # node, kernel, subject, end of a pipe
 IGNORED = {EventKind.KERNEL_BLOCKED.value, EventKind.KERNEL_RESUMED.value}
 
@@ -36,7 +35,7 @@ def first_difference(
     results: tuple[Sequence[Result], Sequence[Result]],
     tolerance: float | None = None,
 ) -> str | None:
-    """What differs, in words that name the lines of the user's program."""
+    """Describe the first difference, with the lines of the user's program, or return None."""
     calls = (_calls(one), _calls(other))
     for number, (events, others) in enumerate(zip(*calls, strict=False)):
         found = _events_differ(events, others) or _results_differ(
@@ -68,7 +67,7 @@ def _streams(records: Sequence[Record]) -> dict[Stream, list[Record]]:
     for record in records:
         if record["kind"] not in IGNORED:
             kind = record["kind"]
-            # A kernel that sends to itself may post before it sends, or after it.
+            # A kernel that sends to itself may post before or after sending.
             end = kind.removesuffix("_end") if kind.startswith("pipe_") else ""
             key = (tuple(record["node"]), record["kernel"], record["subject"], end)
             streams[key].append(record)
@@ -101,7 +100,7 @@ def _events_differ(one: Sequence[Record], other: Sequence[Record]) -> str | None
 def _pairs(
     one: Mapping[Stream, Sequence[Record]], other: Mapping[Stream, Sequence[Record]]
 ) -> Iterator[tuple[int, Stream, int, Record | None, Record | None]]:
-    """The first difference of each stream, with the tick by which the earliest is found."""
+    """Yield the first difference of each stream, with its tick to find the earliest."""
     for stream in sorted({*one, *other}):
         ours, theirs = one.get(stream, ()), other.get(stream, ())
         if _kinds(ours) == _kinds(theirs):
@@ -116,7 +115,7 @@ def _pairs(
 
 
 def _kinds(records: Sequence[Record]) -> Counter[str]:
-    """rule AHEAD"""
+    """Count events by kind (rule AHEAD)."""
     return Counter(record["kind"] for record in records)
 
 
@@ -139,16 +138,16 @@ def _results_differ(
 
 
 def allowed_by(result: Result) -> float:
-    """rule BOUND: relative to the largest element."""
+    """Return the bound relative to the largest element (rule BOUND)."""
     return 0.0 if result.bound is None else result.bound.relative
 
 
-def _differ(one: NDArray[Any], other: NDArray[Any], tolerance: float) -> NDArray[np.bool_]:
+def _differ(one: Array, other: Array, tolerance: float) -> NDArray[np.bool_]:
     if one.shape != other.shape:
         return np.ones(one.shape, bool)
     same: NDArray[np.bool_] = (one == other) | (np.isnan(one) & np.isnan(other))
     if tolerance:
-        one, other = one.astype(np.float64), other.astype(np.float64)  # 3 - 5 of unsigned numbers
+        one, other = one.astype(np.float64), other.astype(np.float64)  # unsigned 3 - 5 would wrap
         with np.errstate(all="ignore"):
             largest = np.abs(one[np.isfinite(one)]).max(initial=0.0)
             same |= np.abs(one - other) <= tolerance * largest
@@ -157,8 +156,8 @@ def _differ(one: NDArray[Any], other: NDArray[Any], tolerance: float) -> NDArray
 
 def _element(
     result: Result,
-    values: NDArray[Any],
-    others: NDArray[Any],
+    values: Array,
+    others: Array,
     differ: NDArray[np.bool_],
     events: Sequence[Record],
 ) -> str:
@@ -178,7 +177,7 @@ def _element(
 
 
 def _writer(events: Sequence[Record], tensor: str, unit: tuple[int, ...]) -> Record | None:
-    """rule WRITER. Reads have slices too: a tensor that was only read has no difference."""
+    """Return the copy that wrote an element last (rule WRITER); only written tensors differ."""
     for record in reversed(events):
         part = record.get("part")
         is_copy = record["kind"] == EventKind.COPY_START.value and record["subject"] == tensor

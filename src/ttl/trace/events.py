@@ -1,4 +1,4 @@
-"""What happens in a run, in the same words on the simulator and on the host executor."""
+"""Events of a run, with equal names on the simulator and on the host executor."""
 
 from __future__ import annotations
 
@@ -14,12 +14,13 @@ if TYPE_CHECKING:
 
 Node = tuple[int, ...]
 Part = tuple[tuple[int, ...], tuple[int, ...]]  # where a slice starts and its sizes, in shape units
+Record = Mapping[str, Any]  # an event that a trace has, checked by the reader
 
 
 class EventKind(Enum):
-    """The subject of an event is the buffer, the semaphore, or the other end of a transfer.
+    """A kind of event, whose subject is the buffer, the semaphore, or the transfer's other end.
 
-    The host's runtime numbers its kinds in this order (program.h): new ones go to the end.
+    The host's runtime numbers its kinds in this order (program.h): add new ones at the end.
     """
 
     KERNEL_START = "kernel_start"
@@ -35,10 +36,10 @@ class EventKind(Enum):
     SIGNPOST_BEGIN = "signpost_begin"  # the subject is its name
     SIGNPOST_END = "signpost_end"
     PIPE_SEND = "pipe_send"  # a copy to a pipe starts; value: bytes, in all four
-    PIPE_SEND_END = "pipe_send_end"  # its wait() is over
+    PIPE_SEND_END = "pipe_send_end"  # its wait() ends
     PIPE_RECEIVE = "pipe_receive"  # a block is posted
     PIPE_RECEIVE_END = "pipe_receive_end"
-    SEMAPHORE_SET = "semaphore_set"  # value: what is set, added or waited for
+    SEMAPHORE_SET = "semaphore_set"  # value: the number set, added or awaited
     SEMAPHORE_INC = "semaphore_inc"
     SEMAPHORE_WAIT = "semaphore_wait"
     OPERATION_START = "operation_start"  # the subject is its name; no node, no kernel, in both
@@ -47,11 +48,11 @@ class EventKind(Enum):
     __hash__ = object.__hash__
 
     def __init__(self, text: str) -> None:
-        self.text = text  # the value, which takes longer to read
+        self.text = text  # faster to read than `value`
 
     @property
     def category(self) -> str:
-        """The first word, but `dfb` where the public simulator's options have it."""
+        """The first word of the value; `dfb` for buffers, as in the public simulator's options."""
         return CATEGORY_OF_WORD[self.value.split("_")[0]]
 
 
@@ -68,17 +69,16 @@ CATEGORIES = tuple(CATEGORY_OF_WORD.values())
 
 
 # Kind, track, subject, value, the number of a code and the offset of an instruction in it, or 0 and
-# a line; then None, or the part of the tensor where a copy of it starts and that is known.
-# Recording is what a traced run pays for each event: what can be made later is made later, and once
-# for all events that say the same. Events lie one after the other in a list, field by field: the
-# garbage collector would look at tuples.
+# a line; then the part of the tensor, if known, at the start of a copy, otherwise None.
+# A traced run pays for recording each event, so all texts are made later, once for equal events.
+# Events follow each other in a list, field by field: the garbage collector would visit tuples.
 Event = tuple[EventKind, int, str, int, int, int, Part | None]
 FIELDS = 7
 NO_CODE = 0
 
 
 class Bulk(Protocol):
-    """Events of a compiled run, which are never looked at one by one."""
+    """Events of a compiled run, written all at once."""
 
     def __len__(self) -> int: ...
 
@@ -86,17 +86,17 @@ class Bulk(Protocol):
 
 
 class Recorder:
-    """Collects events. Engines hold `Recorder | None` and test for None: off costs one test.
+    """Collects events. Engines hold `Recorder | None`, so recording nothing costs one test.
 
-    `categories` of CATEGORIES are kept, all of them if None.
+    Keeps the events of `categories`, by default all.
     """
 
     def __init__(self, categories: Collection[str] | None = None) -> None:
         self.raw: list[object] = []
         self.bulks: list[tuple[int, Bulk]] = []  # each with the length of `raw` before it
         self.tracks: list[tuple[Node, str]] = []  # kernels on nodes
-        self.codes: dict[int, CodeType] = {}  # the program's, by their identity
-        self.passed: dict[int, CodeType] = {}  # others
+        self.codes: dict[int, CodeType] = {}  # the program's, by id()
+        self.passed: dict[int, CodeType] = {}  # pyttlang's, by id()
         self.kinds = frozenset(
             kind for kind in EventKind if categories is None or kind.category in categories
         )
@@ -110,7 +110,7 @@ class Recorder:
         return number
 
     def is_programs(self, code: CodeType) -> bool:
-        """Is it code of the program, not of pyttlang?"""
+        """Return whether it is code of the program instead of pyttlang's."""
         if id(code) in self.passed:
             return False
         is_programs = is_user_file(code.co_filename)
@@ -133,8 +133,8 @@ class Recorder:
     def size(self) -> int:
         return len(self.raw) // FIELDS + sum(len(bulk) for _, bulk in self.bulks)
 
-    def sections(self) -> Iterator[list[Any] | Bulk]:
-        """All events in their order."""
+    def sections(self) -> Iterator[list[object] | Bulk]:
+        """Yield all events in their order."""
         start = 0
         for position, bulk in self.bulks:
             yield self.raw[start:position]
@@ -155,7 +155,7 @@ class Lines:
         self.known: dict[int, list[int]] = {}
 
     def of(self, code: int, offset: int) -> int:
-        """`offset` itself is the line where there is no code."""
+        """Return the line of an instruction; without a code, `offset` is the line."""
         if code == NO_CODE:
             return offset
         found = self.known.get(code)
@@ -165,7 +165,7 @@ class Lines:
 
 
 def _lines(code: CodeType) -> list[int]:
-    """The line of each instruction; all of them are two bytes long."""
+    """Return the line of each instruction; all are two bytes long."""
     lines = [0] * (len(code.co_code) // 2)
     for start, end, line in code.co_lines():
         for index in range(start // 2, end // 2):

@@ -1,6 +1,6 @@
-"""Traces are written: JSON lines, or what Perfetto and chrome://tracing load. The name decides.
+"""Writes traces as JSON lines, or for Perfetto and chrome://tracing, by the file's suffix.
 
-Either file is complete after every operation: the next one adds to it.
+Either file is complete after every operation; the next operation appends to it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from .perfetto import PerfettoForm
 from .texts import Slot, Template, Transfer, write_events
 
 PERFETTO_SUFFIX = ".json"
-# Of both forms; those of 0.1 do not name it. A later one of JSON lines names it in its first line.
+# In both forms, but not in traces of 0.1. A later version of JSON lines names it in the first line.
 TRACE_VERSION = 1
 HEAD = (
     f'{{"displayTimeUnit": "ns", "otherData": {{"trace_version": {TRACE_VERSION}}}, '
@@ -25,8 +25,10 @@ TAIL = "\n]}\n"
 
 
 def append_events(file: Path, recorder: Recorder, first_tick: int = 0) -> None:
-    """Add the events of an operation, or none of them where there is no room (OSError). Ticks go on
-    where the operation before it has stopped."""
+    """Append an operation's events, or raise OSError and append none if the disk is full.
+
+    Ticks continue from `first_tick`, where the previous operation stopped.
+    """
     size = file.stat().st_size if file.exists() else 0
     try:
         _append(file, recorder, first_tick)
@@ -37,7 +39,7 @@ def append_events(file: Path, recorder: Recorder, first_tick: int = 0) -> None:
 
 
 def _cut_off(file: Path, size: int) -> None:
-    """The file as it was when it had so many bytes."""
+    """Restore the file to its first `size` bytes."""
     is_ended = size and file.suffix == PERFETTO_SUFFIX
     with file.open("r+b") as out:
         out.truncate(size - len(TAIL) if is_ended else size)
@@ -66,8 +68,9 @@ def _append(file: Path, recorder: Recorder, first_tick: int) -> None:
 
 
 class JsonLines:
-    """One JSON object a line, with tick, kind, node, kernel, subject, value and line; where a copy
-    of a tensor starts and that is known, its part of the tensor.
+    """One JSON object per line, with tick, kind, node, kernel, subject, value and line.
+
+    The start of a copy also has its part of the tensor, if known.
     """
 
     separator = "\n"

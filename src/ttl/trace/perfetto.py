@@ -1,12 +1,12 @@
-"""Events as Perfetto loads them: the Trace Event Format.
+"""Events in Perfetto's Trace Event Format.
 
-rule TRACK     a node is a process, a kernel on it a thread; operations have a process of their own
-rule SLICE     kernels, operations, signposts and times of being blocked are slices of their track
-rule TRANSFER  copies are asynchronous slices: they go on while their kernel does something else
-rule COUNTER   how full a dataflow buffer is on a node is a counter
+rule TRACK     a node is a process, a kernel on it a thread; operations have their own process
+rule SLICE     kernels, operations, signposts and blocked times are slices of their track
+rule TRANSFER  copies are asynchronous slices: they continue while their kernel does other work
+rule COUNTER   a counter shows how full a dataflow buffer is on a node
 rule TICK      a tick is a microsecond: the axis shows the order of the events, not their duration;
                stamped.py has estimated times instead
-rule WHOLE     `args` has what else the event says, so that reader.py can read the trace back
+rule WHOLE     `args` has all other fields of the event, so that reader.py can read the trace back
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ TRANSFERS = {ASYNC_BEGIN: Transfer.BEGIN, ASYNC_END: Transfer.END}
 
 
 class PerfettoForm:
-    """One object a line, tracks named before their first event."""
+    """One object per line; names of tracks come before their first event."""
 
     separator = ",\n"
 
@@ -93,7 +93,7 @@ class PerfettoForm:
 
 
 def shown(kind: EventKind) -> tuple[str, str]:
-    """The phase of an event, and the words before its subject."""
+    """Return the phase of an event, and the words before its subject."""
     return _SHOWN[kind]
 
 
@@ -102,7 +102,7 @@ def thread_of(kernel: str) -> int:
 
 
 def process_of(node: Node) -> int:
-    """A number for a node that does not depend on what else is in the trace."""
+    """Return a node's number, which is equal in all traces."""
     if not node:
         return OPERATIONS
     number = 1
@@ -112,7 +112,7 @@ def process_of(node: Node) -> int:
 
 
 def _names(node: Node, kernel: str, named: set[Node]) -> Iterator[str]:
-    """Of a track, and of its process if that is not named yet."""
+    """Yield the name of a track, and of its process if `named` does not have it."""
     process, thread = process_of(node), thread_of(kernel)
     if node not in named:
         named.add(node)

@@ -1,7 +1,7 @@
-"""What kernels print, as the executor gets it: pieces of text with numbers and parts of tiles.
+"""Assembles printed lines from the executor's pieces: text with numbers and parts of tiles.
 
 A line of print() is one piece or more; the last one ends with a newline. The numbers of an array
-have one width, so a text is put together when all its pieces are there.
+have equal widths, so a text needs all its pieces.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any
+from typing import TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,10 @@ _FIELD = re.compile(r"\{\{|\}\}|\{(?::([^{}]*))?\}")
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A format as std::format has it, and its arguments: scalars, or rows of elements."""
+    """A format of std::format and its arguments: scalars, or rows of elements."""
 
     format: str
-    arguments: tuple[Any, ...]
+    arguments: tuple[object, ...]
 
     @property
     def has_rows(self) -> bool:
@@ -35,14 +35,14 @@ class Piece:
 
 
 def printed_text(pieces: Iterable[Piece]) -> str:
-    """The text of one print(), as the simulator writes it."""
+    """Return the text of one print(), equal to the simulator's."""
     return "".join(
         "".join(_with_rows(list(run))) for _, run in groupby(pieces, lambda piece: piece.has_rows)
     )
 
 
 def _with_rows(pieces: list[Piece]) -> Iterator[str]:
-    """Pieces that follow one another and show parts of tiles show one array."""
+    """Fill consecutive pieces with parts of tiles, which show one array."""
     rows = [given for piece in pieces for given in piece.arguments if _is_row(given)]
     texts = iter(number_texts([element for row in rows for element in row]))
     shown = iter([" ".join(next(texts) for _ in row) for row in rows])
@@ -63,16 +63,16 @@ def _filled(piece: Piece, rows: Iterator[str]) -> str:
 
 
 def elements_of_page(data_format: str, page: NDArray[np.uint8]) -> NDArray[np.generic]:
-    """The 32x32 elements of a tile as the chip holds it, in four faces."""
+    """Return the 32x32 elements of a tile that the chip holds as four faces."""
     faces = elements_of_rows(data_format, page).reshape(2, 2, 16, 16)
     return faces.transpose(0, 2, 1, 3).reshape(TILE_SIZE, TILE_SIZE)
 
 
 def elements_of_rows(data_format: str, data: NDArray[np.uint8]) -> NDArray[np.generic]:
-    """Elements in the order in which they lie."""
+    """Return the elements in memory order."""
     dtype = BY_DATA_FORMAT[data_format]
     return dtype.from_bytes(data.reshape(1, -1)).astype(dtype.carrier).reshape(-1)
 
 
-def _is_row(value: Any) -> bool:
+def _is_row(value: object) -> TypeGuard[tuple[object, ...]]:
     return isinstance(value, tuple)

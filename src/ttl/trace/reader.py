@@ -1,11 +1,11 @@
-"""Traces, read and checked: the one reader of them, whoever wrote them and wherever they are.
+"""Reads and checks traces; all code that reads traces uses this module.
 
-rule FORM    JSON lines, one event each, or what Perfetto loads; the name of the file decides
+rule FORM    JSON lines, one event each, or Perfetto's form; the suffix of the file decides
 rule FIELDS  an event has the seven fields of docs/reference/trace.md, each of its type; `part` and
-             `us` may be left out; others are left alone
-rule SIZES   numbers are no larger than the tables and pages that are made of them can hold
+             `us` are optional; unknown fields are allowed
+rule SIZES   numbers fit the tables and pages made from them
 
-ValueError says what is wrong with a file, and where. Nobody looks at a type after this.
+ValueError says what is wrong with a file, and where. Callers need not check types again.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from .files import PERFETTO_SUFFIX, TRACE_VERSION
 Record = dict[str, Any]
 KINDS = frozenset(kind.value for kind in EventKind)
 MOST_TICKS, MOST_LINES, MOST_COORDINATE = 2**31 - 1, 2**31 - 1, 2**16
-MOST_DIMENSIONS = 8  # of a node or a tensor
+MOST_DIMENSIONS = 8  # a node's or a tensor's
 MOST_VALUE = 2**63 - 1
 MOST_MICROSECONDS = 1e15  # 30 years
 WHOLE = "a whole number"
 
 
 def read_trace(file: Path) -> list[Record]:
-    """The events of a trace of either form."""
+    """Return the events of a trace of either form."""
     if file.suffix != PERFETTO_SUFFIX:
         with file.open("rb") as lines:
             return list(read_lines(lines))
@@ -48,7 +48,7 @@ def read_lines(lines: Iterable[bytes]) -> Iterator[Record]:
 
 
 def event_of_line(line: bytes, number: int, texts: dict[str, bool]) -> Record:
-    """`texts` remembers which names have been looked at."""
+    """Parse and check one line; `texts` remembers checked names."""
     where = f"line {number}"
     record = parsed(line, where)
     if number == 1:
@@ -59,7 +59,7 @@ def event_of_line(line: bytes, number: int, texts: dict[str, bool]) -> Record:
 def parsed(text: bytes, what: str) -> Any:
     try:
         return loads(text.decode())
-    except (ValueError, RecursionError) as error:  # also: not UTF-8; a number of 5,000 digits
+    except (ValueError, RecursionError) as error:  # also for non-UTF-8 and too long numbers
         problem = getattr(error, "msg", None) or str(error).partition(";")[0]
         raise ValueError(f"{what} is not JSON: {problem}") from None
 
@@ -71,20 +71,20 @@ def _check_version(named: object) -> None:
         raise ValueError(f"it has trace_version {shown}, and this pyttlang reads {TRACE_VERSION}")
 
 
-# The form for Perfetto
+# Perfetto's form
 
 
 def _events_of_perfetto(whole: Mapping[str, object]) -> Iterator[Record]:
-    """Tracks are named before their events."""
-    nodes: dict[Any, Any] = {}
-    kernels: dict[Any, Any] = {}
+    """Yield the events; names of tracks must come before them."""
+    nodes: dict[object, object] = {}
+    kernels: dict[object, object] = {}
     texts: dict[str, bool] = {}
     for number, entry in enumerate(_entries(whole), 1):
         args, name = entry["args"], entry.get("name")
         process, thread = _track(entry)
         if name == "process_name":
             nodes[process] = args.get("node")
-        elif name == "thread_name" and "kernel" in args:  # not of estimated steps
+        elif name == "thread_name" and "kernel" in args:  # tracks of estimated steps have none
             kernels[process, thread] = args["kernel"]
         elif "kind" in args:
             if process not in nodes or (process, thread) not in kernels:
@@ -94,7 +94,7 @@ def _events_of_perfetto(whole: Mapping[str, object]) -> Iterator[Record]:
             yield checked(record, f"event {number}", texts)
 
 
-def _entries(whole: Mapping[str, object]) -> list[dict[str, Any]]:
+def _entries(whole: Mapping[str, object]) -> list[Record]:
     entries: object = whole.get("traceEvents")
     if not isinstance(entries, list) or not all(map(_has_args, entries)):
         raise ValueError("it is a trace of something else")
@@ -105,7 +105,7 @@ def _has_args(entry: object) -> bool:
     return isinstance(entry, dict) and isinstance(entry.get("args"), dict)
 
 
-def _track(entry: Mapping[str, object]) -> tuple[Any, Any]:
+def _track(entry: Mapping[str, object]) -> tuple[object, object]:
     track = entry.get("pid"), entry.get("tid")
     if any(isinstance(part, (list, dict)) for part in track):
         raise ValueError("it is a trace of something else")
@@ -116,7 +116,7 @@ def _track(entry: Mapping[str, object]) -> tuple[Any, Any]:
 
 
 def checked(record: object, where: str, texts: dict[str, bool]) -> Record:
-    """The record, if it is an event."""
+    """Return the record, or raise ValueError if it is no event."""
     if not isinstance(record, dict) or not _is_kind(record.get("kind")):
         raise ValueError(f"{where} is not an event of a trace")
     for name, (is_right, wanted) in _FIELDS.items():
@@ -138,15 +138,15 @@ def _wrong(record: Record, where: str, name: str, wanted: str) -> ValueError:
     return ValueError(f"{where}: `{name}` is not {wanted}")
 
 
-def _is_kind(value: Any) -> bool:
+def _is_kind(value: object) -> bool:
     return isinstance(value, str) and value in KINDS
 
 
-def _whole(least: int, most: int) -> Callable[[Any], bool]:
+def _whole(least: int, most: int) -> Callable[[object], bool]:
     return lambda value: type(value) is int and least <= value <= most
 
 
-def _list_of_whole(least: int, most: int) -> Callable[[Any], bool]:
+def _list_of_whole(least: int, most: int) -> Callable[[object], bool]:
     is_right = _whole(least, most)
     return lambda value: (
         isinstance(value, list) and len(value) <= MOST_DIMENSIONS and all(map(is_right, value))
@@ -154,7 +154,7 @@ def _list_of_whole(least: int, most: int) -> Callable[[Any], bool]:
 
 
 def _remembered(text: str, texts: dict[str, bool]) -> bool:
-    """Half of a pair of surrogates cannot be printed."""
+    """Remember a text, unless it has a lone surrogate, which cannot be printed."""
     try:
         text.encode()
     except UnicodeEncodeError:

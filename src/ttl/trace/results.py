@@ -1,4 +1,4 @@
-"""What operations left in their tensors, beside a trace: a zip of arrays, one for each tensor."""
+"""The tensors after each operation, in a zip of arrays beside a trace."""
 
 from __future__ import annotations
 
@@ -8,21 +8,21 @@ from dataclasses import dataclass
 from io import BytesIO
 from math import prod
 from pathlib import Path
-from typing import Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 import numpy as np
 from numpy.lib import format as array_format
-from numpy.typing import NDArray
 
-BOUND = "~"  # in the names of the archive: what the bound is made of
+from ttl.semantics.dtypes import Array
+
+BOUND = "~"  # separates the parts of the bound in names of the archive
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Operations that the kernels of a call apply and whose bound in the op table is not 0.
+    """A call's operations whose bound in the op table is not 0.
 
-    The spacings are those at 1.0 of the registers' format and of the tensor's.
+    The spacings are those at 1.0, of the registers' format and of the tensor's.
     """
 
     operations: tuple[str, ...]
@@ -31,7 +31,7 @@ class Bound:
 
     @property
     def relative(self) -> float:
-        """To the largest element: each engine within its bound, once for each operation, and the
+        """The bound relative to the largest element: both engines' bounds for each operation, plus
         roundings of the result on both sides of a tie."""
         return 2 * len(self.operations) * self.spacing + self.spacing_of_result
 
@@ -41,8 +41,8 @@ class Result:
     call: int  # counted from 0
     tensor: str
     is_tiled: bool
-    values: NDArray[Any]  # floats as float32
-    bound: Bound | None = None  # how far another engine may be away; None: not at all
+    values: Array  # floats as float32
+    bound: Bound | None = None  # allowed difference of another engine; None: bit for bit
 
 
 def results_file(trace: Path) -> Path:
@@ -50,7 +50,7 @@ def results_file(trace: Path) -> Path:
 
 
 def append_results(trace: Path, results: Iterable[Result], is_first: bool) -> None:
-    """Add what calls left in their tensors; the first of a file begin it anew."""
+    """Append the tensors after calls; `is_first` replaces the file."""
     with ZipFile(results_file(trace), "w" if is_first else "a") as archive:
         for each in results:
             is_float = each.values.dtype.kind not in "iub"
@@ -64,7 +64,7 @@ def append_results(trace: Path, results: Iterable[Result], is_first: bool) -> No
 
 
 def read_results(trace: Path) -> list[Result]:
-    """Those beside a trace; none if it was written without them. ValueError for another file."""
+    """Return the results beside a trace, if any; raise ValueError if the file is damaged."""
     file = results_file(trace)
     if not file.exists():
         return []
@@ -75,7 +75,7 @@ def read_results(trace: Path) -> list[Result]:
         raise ValueError(f"{file} does not hold results: {error}") from None
 
 
-# What zipfile and numpy raise for the damage that they find.
+# Exceptions of zipfile and numpy for damaged files.
 _DAMAGED = (BadZipFile, ValueError, EOFError, RuntimeError, OverflowError, TypeError, struct.error)
 
 
@@ -89,8 +89,8 @@ def _read(archive: ZipFile, name: str) -> Result:
     return Result(int(call), tensor, form == "tiles", values, _bound(bound) if bound else None)
 
 
-def _array(archive: ZipFile, name: str) -> NDArray[Any]:
-    """Its size is looked at before there is memory for it: both sizes may be damaged."""
+def _array(archive: ZipFile, name: str) -> Array:
+    """Read an array, checking its size before allocating: both sizes may be damaged."""
     if archive.getinfo(name).compress_type != ZIP_STORED:
         raise ValueError(f"{name} is compressed")
     data = BytesIO(archive.read(name))

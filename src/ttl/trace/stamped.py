@@ -1,7 +1,7 @@
-"""Traces whose events have estimated times, and what a finished trace has for Perfetto.
+"""Traces with estimated times, and the events that finish a trace for Perfetto.
 
-rule FLOW   an arrow goes from the n-th send through a pipe to the n-th receive of each node
-rule SORT   nodes and kernels are shown in the order of the grid and of the program
+rule FLOW   an arrow leads from the n-th send through a pipe to the n-th receive of each node
+rule SORT   nodes and kernels appear in the order of the grid and of the program
 rule TIME   `ts` is the estimated time, `args` has the tick; without estimates `ts` is the tick
 """
 
@@ -13,12 +13,11 @@ from json import dumps
 from pathlib import Path
 from typing import Any
 
-from .events import EventKind
+from .events import EventKind, Record
 from .files import HEAD, PERFETTO_SUFFIX, TAIL
 from .perfetto import ASYNC_BEGIN, ASYNC_END, BUFFER_KINDS, INSTANT, process_of, shown, thread_of
 from .reader import read_trace
 
-Record = Mapping[str, Any]
 Event = dict[str, Any]
 SEPARATOR = ",\n"
 US = "us"
@@ -27,7 +26,7 @@ US = "us"
 def write_stamped(
     file: Path, records: Sequence[Record], more: Iterable[Event], files: Mapping[str, str]
 ) -> None:
-    """Replace the trace; `more` are events for Perfetto, `files` those of the kernels."""
+    """Replace the trace; `more` are events for Perfetto, `files` the kernels' files."""
     if file.suffix != PERFETTO_SUFFIX:
         file.write_text("".join(dumps(record) + "\n" for record in records))
         return
@@ -37,7 +36,7 @@ def write_stamped(
 
 
 def finish_perfetto(file: Path, program: str) -> None:
-    """What a trace of ticks cannot say while it is written: order, the file, flows."""
+    """Append what was unknown while the trace of ticks was written: order, the file, flows."""
     if file.suffix != PERFETTO_SUFFIX or not file.stat().st_size:
         return
     records = read_trace(file)

@@ -1,16 +1,15 @@
-"""What a trace says in numbers: kernels, dataflow buffers, copies, pipes. Nodes are added up.
+"""Statistics of a trace: kernels, dataflow buffers, copies and pipes, summed over nodes.
 
-A tick is an event of the run: ticks tell an order and how much happens, not a time. Traces with
-estimated times have microseconds instead.
+A tick is an event of the run: ticks show order and amount, not time. Traces with estimated times
+have microseconds instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from .events import EventKind
+from .events import EventKind, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +19,7 @@ class Table:
     rows: tuple[tuple[object, ...], ...]
 
     def lines(self) -> list[str]:
-        """Columns as wide as they need to be; numbers to the right."""
+        """Return aligned lines, numbers to the right."""
         texts = [self.columns, *[tuple(map(str, row)) for row in self.rows]]
         widths = [max(len(text[i]) for text in texts) for i in range(len(self.columns))]
         lines = [
@@ -33,11 +32,8 @@ class Table:
         return [self.title, *lines]
 
 
-Record = Mapping[str, Any]
-
-
 def tables(records: Sequence[Record]) -> list[Table]:
-    """Those of which the trace has any events."""
+    """Return the tables that have rows."""
     found = (_kernels(records), _buffers(records), _copies(records), _pipes(records))
     return [table for table in found if table.rows]
 
@@ -49,7 +45,7 @@ def _kernels(records: Sequence[Record]) -> Table:
         on = sorted(blocked, key=lambda subject: (-blocked[subject], subject))
         shown = ", ".join(f"{subject} {_told(blocked[subject])}" for subject in on[:MOST_SUBJECTS])
         nodes = _count(events, EventKind.KERNEL_START)
-        busy = len(events) - 2 * times  # without those of being blocked
+        busy = len(events) - 2 * times  # without "blocked" and "resumed"
         waited = _told(sum(blocked.values()))
         moved = sum(event["value"] for event in events if event["kind"] in MOVES)
         return name, nodes, busy, times, waited, shown, moved
@@ -63,12 +59,12 @@ def _kernels(records: Sequence[Record]) -> Table:
     return _table("Kernels", columns, named, lambda record: record["kernel"], row)
 
 
-MOST_SUBJECTS = 3  # that are shown of those that a kernel waited for
+MOST_SUBJECTS = 3  # shown per kernel of those it waited for
 MOVES = (EventKind.COPY_START.value, EventKind.PIPE_SEND.value)
 
 
 def unit_of(records: Sequence[Record]) -> str:
-    """Of durations: us, estimated, if all events have times."""
+    """Return the unit of durations: estimated us if all events have times, otherwise ticks."""
     return "us" if records and all("us" in record for record in records) else "ticks"
 
 
@@ -77,9 +73,9 @@ def _told(duration: float) -> object:
 
 
 def _blocked(events: Sequence[Record], unit: str) -> dict[str, float]:
-    """How long the kernel was blocked, by what it waited for; ticks are events of others."""
+    """Return the blocked time by awaited subject; ticks are other kernels' events."""
     key = "us" if unit == "us" else "tick"
-    since: dict[object, tuple[float, str]] = {}  # and for what
+    since: dict[object, tuple[float, str]] = {}  # start and subject
     ticks: dict[str, float] = {}
     for event in events:
         node = tuple(event["node"])

@@ -1,7 +1,7 @@
-"""Events as text: JSON lines, or what Perfetto loads.
+"""Events as text: JSON lines or Perfetto's form.
 
-Programs make very many events, and most say the same as one before. So what an event says is a
-template, made once: pieces of text, and what comes after each of them.
+Programs make many events, most of them like an earlier one. Each kind of text is a template, made
+once: pieces of text, and a slot after each of them.
 """
 
 from __future__ import annotations
@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from typing import Any, BinaryIO, NamedTuple, Protocol
+from typing import BinaryIO, NamedTuple, Protocol
 
 from .events import FIELDS, EventKind, Lines, Node, Part, Recorder, events_in
 
 
 class Slot(IntEnum):
-    """What follows a piece of text. The host's runtime numbers them in this order (texts.cpp)."""
+    """The value after a piece of text. The host's runtime uses these numbers (texts.cpp)."""
 
     NOTHING = 0
-    TRACK = 1  # as Form.track() has it
-    PROCESS = 2  # as Form.process() has it
+    TRACK = 1  # from Form.track()
+    PROCESS = 2  # from Form.process()
     TICK = 3
     TRANSFER = 4  # the tick at which the transfer began
     VALUE = 5
@@ -27,7 +27,7 @@ class Slot(IntEnum):
 
 
 class Transfer(IntEnum):
-    """Does the event begin a transfer, or end one?"""
+    """Whether an event begins or ends a transfer."""
 
     NONE = 0
     BEGIN = 1
@@ -52,7 +52,7 @@ class Form(Protocol):
     def process(self, node: Node) -> str: ...
 
     def names(self, tracks: Iterable[tuple[Node, str]]) -> Iterator[str]:
-        """What a file says of tracks before their events."""
+        """Return the lines that name tracks, which come before their events."""
         ...
 
 
@@ -64,12 +64,12 @@ def part_text(part: Part) -> str:
 
 
 def channel(kind: EventKind) -> str:
-    """The same for the start of a transfer and its end."""
+    """Return a name that the start and the end of a transfer share."""
     return kind.text.removesuffix("_end").removesuffix("_start")
 
 
 def write_events(out: BinaryIO, recorder: Recorder, form: Form, first_tick: int = 0) -> None:
-    """All events, each with the separator of the form after it."""
+    """Write all events, each with the form's separator after it."""
     out.write(form.separator.join((*form.names(recorder.tracks), "")).encode())
     for section in recorder.sections():
         if isinstance(section, list):
@@ -90,7 +90,7 @@ def _write(
     out.write(_text(raw, kernels, tracks, processes, shapes, first_tick))
 
 
-# What stands between the texts of an event, in the forms that there are.
+# The possible orders of slots, numbered.
 _TRACK, _PROCESS, _PART = Slot.TRACK, Slot.PROCESS, Slot.PART
 _TICK, _VALUE, _BEGIN = Slot.TICK, Slot.VALUE, Slot.TRANSFER
 _ORDERS: dict[tuple[Slot, ...], int] = {
@@ -105,7 +105,7 @@ _MOST_TEXTS = 7
 
 
 class _Shape:
-    """How events are told that differ in track, value, tick and part only."""
+    """The texts of events that differ only in track, value, tick and part."""
 
     __slots__ = ("a", "b", "c", "channel", "d", "e", "f", "g", "order")
 
@@ -123,14 +123,15 @@ class _Shape:
 
 
 class _Shapes:
-    """Made once for all events that are alike."""
+    """The shapes of all events, each made once."""
 
     __slots__ = ("form", "known", "lines")
 
     def __init__(self, recorder: Recorder, form: Form):
         self.form = form
         self.lines = Lines(recorder.codes)
-        self.known: dict[tuple[Any, ...], _Shape] = {}  # by kind, subject, code, place and kernel
+        # By kind, subject, code, place and kernel.
+        self.known: dict[tuple[object, ...], _Shape] = {}
 
     def template(
         self, kind: EventKind, subject: str, code: int, at: int, kernel: str

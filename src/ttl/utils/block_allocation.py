@@ -1,4 +1,4 @@
-"""How work is divided among the nodes of a grid. Coordinates are rows first, as in the grid."""
+"""Divides work among the nodes of a grid. Coordinates are rows first, as in the grid."""
 
 from __future__ import annotations
 
@@ -19,8 +19,10 @@ def get_number_of_nodes_from_ranges(ranges: Iterable[Range]) -> int:
 def split_work_to_nodes(
     grid_size: Coord, units_to_divide: int, row_wise: bool = True
 ) -> tuple[int, list[Range], list[Range], int, int]:
-    """As even as possible: how many nodes work, the rectangles of those with one unit more and of
-    the others, and the units of each.
+    """Divide units evenly among nodes.
+
+    Returns the number of working nodes, the rectangles of nodes with one unit more and of the
+    others, and the units per node of both.
     """
     assert prod(grid_size[:-2]) == 1, f"{grid_size}: a grid has two dimensions that are not 1"
     used = min(prod(grid_size), units_to_divide)
@@ -32,7 +34,7 @@ def split_work_to_nodes(
 
 
 def _rectangles(grid: Coord, start: int, end: int, row_wise: bool) -> Iterator[Range]:
-    """Nodes `start` to `end` line by line: the rest of a line, whole lines, a part of a line."""
+    """Yield nodes `start` to `end` as rectangles: a line's rest, whole lines, a line's start."""
     rows, columns = (1, *grid)[-2:]
     length = columns if row_wise else rows
     leading = (0,) * (len(grid) - 2)
@@ -51,7 +53,7 @@ def _rectangles(grid: Coord, start: int, end: int, row_wise: bool) -> Iterator[R
 
 
 class MatmulParams(NamedTuple):
-    """In tiles; all zero if nothing fits."""
+    """Sizes of blocks in tiles; all zero if nothing fits."""
 
     block_h: int
     block_w: int
@@ -59,9 +61,9 @@ class MatmulParams(NamedTuple):
     subblock_w: int
 
 
-MOST_TILES = 400  # of the blocks of a product in L1, those of the operands doubled
+MOST_TILES = 400  # for the blocks of a product in L1, with double-buffered operands
 MOST_IN_DST = 8
-# The largest first, of these the squarest, of these the higher.
+# Sorted by size, largest first, then squarest, then highest.
 SUBBLOCKS = sorted(
     ((h, w) for h in range(1, 9) for w in range(1, 9) if h * w <= MOST_IN_DST),
     key=lambda size: (-size[0] * size[1], max(size), -size[0]),
@@ -71,9 +73,9 @@ SUBBLOCKS = sorted(
 def get_large_matmul_params(
     Mt: int, Nt: int, num_cores_y: int, num_cores_x: int, in0_block_w: int
 ) -> MatmulParams:
-    """The block of the result for each node of a matrix product of Mt x Nt tiles.
+    """Return each node's block of the result of a matrix product of Mt x Nt tiles.
 
-    A prime factor larger than the grid cannot be divided among nodes: it stays in the block.
+    Nodes cannot share a prime factor larger than the grid: it stays in the block.
     """
     rows, least_rows = _divisors(Mt, num_cores_y)
     columns, least_columns = _divisors(Nt, num_cores_x)
@@ -93,7 +95,7 @@ def get_large_matmul_params(
 
 
 def _divisors(size: int, nodes: int) -> tuple[list[int], int]:
-    """The sizes that a block may have along a dimension, and the least of them."""
+    """Return the possible sizes of a block along a dimension, and the least of them."""
     least, rest, factor = 1, size, 2
     while rest > 1:
         if rest % factor == 0:
@@ -105,7 +107,7 @@ def _divisors(size: int, nodes: int) -> tuple[list[int], int]:
 
 
 def _other_size(size: int, depth: int) -> int:
-    """How long a block may be along the other dimension."""
+    """Return how large a block may be along the other dimension."""
     return max(0, (MOST_TILES - 2 * depth * size) // (2 * depth + size))
 
 

@@ -1,4 +1,4 @@
-"""Assertions about results; they take tensors of torch and of ttnn, and arrays."""
+"""Assertions about results, for tensors of torch and of ttnn, and arrays."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Doubles = NDArray[np.float64]
 
 
 def assert_pcc(golden: object, actual: object, threshold: float = 0.9999) -> None:
-    """AssertionError if Pearson's correlation of the elements is below `threshold`."""
+    """Raise AssertionError if Pearson's correlation of the elements is below `threshold`."""
     expected, found = (_values(each).astype(np.float64).ravel() for each in (golden, actual))
     if np.array_equal(expected, found):  # two equal constants have no correlation
         return
@@ -26,7 +26,7 @@ def assert_pcc(golden: object, actual: object, threshold: float = 0.9999) -> Non
 def assert_allclose(
     actual: object, expected: object, rtol: float = 1e-5, atol: float = 1e-8, verbose: bool = True
 ) -> None:
-    """AssertionError unless |actual - expected| <= atol + rtol * |expected| everywhere."""
+    """Raise AssertionError unless |actual - expected| <= atol + rtol * |expected| everywhere."""
     found, wanted = (_values(each).astype(np.float64) for each in (actual, expected))
     assert found.shape == wanted.shape, f"the shapes are {found.shape} and {wanted.shape}"
     is_wrong = ~np.isclose(found, wanted, rtol=rtol, atol=atol)
@@ -51,10 +51,10 @@ def assert_with_ulp(
     ulp_threshold: float = 10,
     allow_nonfinite: bool = False,
 ) -> None:
-    """AssertionError if an element is more than `ulp_threshold` units in the last place off.
+    """Raise AssertionError if an element is off by more than `ulp_threshold` units (ulp).
 
-    A unit is one of the actual element type at the expected value. Infinities and NaNs are refused,
-    or must be the same with `allow_nonfinite`.
+    A unit is the actual element type's, at the expected value. Infinities and NaNs are errors; with
+    `allow_nonfinite` they must be equal.
     """
     passed, text = comp_ulp(expected_result, actual_result, ulp_threshold, allow_nonfinite)
     assert passed, text
@@ -63,7 +63,7 @@ def assert_with_ulp(
 def comp_ulp(
     golden: object, calculated: object, ulp_threshold: float, allow_nonfinite: bool = True
 ) -> tuple[bool, str]:
-    """Is it within so many units in the last place, and how far off it is at most."""
+    """Return whether it is within `ulp_threshold` units, and a text with the largest distance."""
     expected, found = _values(golden), _values(calculated)
     if expected.shape != found.shape:
         return False, f"the shapes are {expected.shape} and {found.shape}"
@@ -80,7 +80,7 @@ def comp_ulp(
 
 
 def ulp(x: object) -> Doubles:
-    """The unit in the last place of each element, in its own type: the distance to the next."""
+    """Return the unit in the last place of each element, in its own type."""
     values: Array = _values(x)
     if values.dtype.kind in "iub":
         return np.ones(values.shape)
@@ -93,7 +93,7 @@ def ulp(x: object) -> Doubles:
 def _values(x: object) -> Array:
     if find_dtype(x) is not None:
         return to_numpy(x)
-    if hasattr(x, "detach"):  # of torch, which hands no bfloat16 to numpy
+    if hasattr(x, "detach"):  # torch's, which cannot convert bfloat16 to numpy
         plain = x.detach().cpu()
         if str(plain.dtype) != "torch.bfloat16":
             return np.asarray(plain)

@@ -56,7 +56,7 @@ def bundle_of(cache: Path) -> Path:
 
 
 def test_a_fault_of_the_simulator_leaves_a_bundle(cache, monkeypatch) -> None:
-    monkeypatch.setattr(simulation, "leftovers", broken_function(simulation.__file__))
+    monkeypatch.setattr(simulation, "find_leftovers", broken_function(simulation.__file__))
     with pytest.raises(InternalError) as caught:
         move(tensor(), tensor())
     text = str(caught.value)
@@ -72,7 +72,7 @@ def test_a_fault_of_the_simulator_leaves_a_bundle(cache, monkeypatch) -> None:
 
 
 def test_the_bundle_has_what_the_command_line_chose(cache, monkeypatch) -> None:
-    monkeypatch.setattr(simulation, "leftovers", broken_function(simulation.__file__))
+    monkeypatch.setattr(simulation, "find_leftovers", broken_function(simulation.__file__))
     with process_variables({"TTL_SCHEDULER": "fair"}), pytest.raises(InternalError):
         move(tensor(), tensor())
     assert "TTL_SCHEDULER=fair" in (bundle_of(cache) / "command.txt").read_text()
@@ -90,7 +90,7 @@ def test_a_fault_of_the_compiler_leaves_a_bundle(cache, monkeypatch) -> None:
 
 
 def test_the_same_fault_has_one_bundle(cache, monkeypatch) -> None:
-    monkeypatch.setattr(simulation, "leftovers", broken_function(simulation.__file__))
+    monkeypatch.setattr(simulation, "find_leftovers", broken_function(simulation.__file__))
     for _ in range(2):
         with pytest.raises(InternalError):
             move(tensor(), tensor())
@@ -99,7 +99,7 @@ def test_the_same_fault_has_one_bundle(cache, monkeypatch) -> None:
 
 def test_without_a_place_for_it_the_fault_is_reported_all_the_same(cache, monkeypatch) -> None:
     cache.write_text("a file where the folder should be")
-    monkeypatch.setattr(simulation, "leftovers", broken_function(simulation.__file__))
+    monkeypatch.setattr(simulation, "find_leftovers", broken_function(simulation.__file__))
     with pytest.raises(InternalError, match="pyttlang failed on `move`"):
         move(tensor(), tensor())
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from ttl.studio.estimate import KernelTimeline, StepTime, Timeline
-from ttl.studio.estimate.stamps import stamped
+from ttl.studio.estimate.stamps import add_times
 
 NODE = (0, 0)
 
@@ -52,7 +52,7 @@ ROUND = (
 
 
 def times(*kinds: tuple[str, str, int]) -> list[float]:
-    return [event["us"] for event in stamped(events(*kinds), lambda name: MADE)]
+    return [event["us"] for event in add_times(events(*kinds), lambda name: MADE)]
 
 
 def test_each_event_has_the_time_of_its_step() -> None:
@@ -68,13 +68,13 @@ def test_a_blocked_kernel_goes_on_with_its_next_event() -> None:
 
 def test_events_of_operations_follow_each_other_and_ticks_stay() -> None:
     records = [*events(*ROUND, *ROUND), *events(*ROUND, *ROUND)]
-    found = stamped(records, lambda name: MADE)
+    found = add_times(records, lambda name: MADE)
     assert [event["us"] for event in found][-1] == 20.0
     assert [event["tick"] for event in found] == [event["tick"] for event in records]
 
 
 def test_what_has_no_estimate_has_no_time() -> None:
-    found = stamped(events(*ROUND), lambda name: None)
+    found = add_times(events(*ROUND), lambda name: None)
     assert all("us" not in event for event in found)
 
 

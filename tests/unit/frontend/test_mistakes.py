@@ -89,7 +89,7 @@ CASES = {
     ),
     "class": Case("TTL7003", "`class`", read="[[class Inner:\n                pass]]"),
     "block without a name": Case(
-        "TTL7003",
+        "TTL7001",
         "a block or transfer without a name has a value on some paths only",
         read="for i in range(8):\n                i < 4 and [[ttl.copy(a[0, 0], a_blk)]]",
     ),
@@ -169,7 +169,7 @@ CASES = {
         read="if row > 0:\n                half = row\n            other = [[half]] + 1",
     ),
     "value of a loop that may not run": Case(
-        "TTL7003",
+        "TTL7001",
         "`last` has a value on some paths only",
         read="for i in range(row):\n                last = i\n            other = [[last]] + 1",
     ),

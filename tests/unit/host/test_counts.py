@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 
 import pytest
 
-from ttl.artifact import ThreadKind
-from ttl.host import CallCounts, counts_table, launch
+from ttl.artifact import ComputeConfig, ThreadKind
+from ttl.host import CallCounts, counts_table, launch, record
 from ttl.host.counts import BARRIERS, INIT, MATH, NOC, PACK, SECTIONS, UNPACK, columns_of
 from ttl.semantics.ops import BLOCK_OPS, TileCall
 
@@ -94,6 +94,65 @@ def test_calls_are_counted_where_they_are_made(tiny, cache_dir):
     launch(compiled, [], cache_dir=cache_dir)  # not counted
     launch(compiled, [], cache_dir=cache_dir, counts=counts)
     assert counts.columns[BARRIERS] == 16
+
+
+@pytest.mark.wrong_kernel("these names are gone from the headers")
+def test_what_a_call_calls_in_turn_is_not_counted(tiny, cache_dir):
+    """The names of 0.69 are made of those of 0.81, and these of each other."""
+    body = """binary_op_init_common(0, 0, 0); add_tiles_init(0, 0); mm_block_init_short(0, 0);
+  mul_bcast_rows_init_short(0, 0); reconfig_data_format(0, 0, 0, 0); copy_tile_init(0);
+  cb_reserve_back(0, 1); cb_push_back(0, 1); cb_wait_front(0, 1);
+  tile_regs_acquire(); copy_block(0, 0, 0, 1); tile_regs_commit(); tile_regs_wait();
+  cb_pop_front(0, 1); cb_reserve_back(0, 1); pack_tile_block(0, 0, 1);
+  tile_regs_release(); cb_push_back(0, 1); cb_wait_front(0, 1); cb_pop_front(0, 1);"""
+    source = tiny.compute_source(body, ("bcast.h", "eltwise_unary/eltwise_unary.h"))
+    kernel = tiny.make_kernel("compute", ThreadKind.COMPUTE, source, (), ComputeConfig())
+    compiled = tiny.make_operation([kernel], [tiny.make_buffer("a", 0, 1)], 0)
+    counts = CallCounts()
+    launch(replace(compiled, device_api="0.69"), [], cache_dir=cache_dir, counts=counts)
+    assert counts.calls == dict.fromkeys(
+        (
+            "binary_op_init_common", "add_tiles_init", "mm_block_init_short", "copy_tile_init",
+            "mul_bcast_rows_init_short", "reconfig_data_format", "tile_regs_acquire",
+            "pack_tile_block",
+        ),
+        1,
+    )  # fmt: skip
+
+
+def test_what_a_recording_has_of_calls(tiny, cache_dir):
+    """Each with its line, its buffers and amounts; what would not be allowed is not computed."""
+    body = """compute_kernel_hw_startup(0, 1);
+matmul_block_init(0, 1);
+tile_regs_acquire();
+for (int i = 0; i < 2; ++i) matmul_block(1, 0, 0, 0, 0, 0, 3, 2, 1); exp_tile(7);
+cb_reserve_back(1, 4); pack_block(0, 1, 4);
+cb_push_back(1, 4); cb_wait_front(1, 4); cb_pop_front(1, 4);"""
+    kernel = tiny.make_kernel(
+        "compute", ThreadKind.COMPUTE, tiny.compute_source(body), (), ComputeConfig()
+    )
+    buffers = [tiny.make_buffer("a", 0, 1), tiny.make_buffer("b", 1, 4)]
+    compiled = tiny.make_operation([kernel], buffers, 0, corner=(1, 0))
+    recording = record(compiled, [], cache_dir=cache_dir)
+    for node in (0, 1):
+        found = [
+            (site.name, site.line - tiny.header_lines, site.buffers, (first, second))
+            for number, first, second, _ in recording.of(node).tolist()
+            for site in [recording.sites[number]]
+        ]
+        assert found == [
+            ("compute_kernel_hw_startup", 1, (), (1, 1)),
+            ("matmul_block_init", 2, (), (1, 1)),
+            ("tile_regs_acquire", 3, (), (1, 1)),
+            ("matmul_block", 4, (1, 0), (3, 2)),
+            ("matmul_block", 4, (1, 0), (3, 2)),
+            ("exp_tile", 4, (), (1, 1)),
+            ("cb_reserve_back", 5, (1,), (4, 0)),
+            ("pack_block", 5, (1,), (4, 1)),
+            ("cb_push_back", 6, (1,), (4, 0)),
+            ("cb_wait_front", 6, (1,), (4, 0)),
+            ("cb_pop_front", 6, (1,), (4, 0)),
+        ]
 
 
 def test_the_table():

@@ -22,6 +22,7 @@ COMPUTE_FAULTS = {
     "tile_regs_release must follow tile_regs_wait": OPEN + "\ntile_regs_release();",
     "compute_kernel_hw_startup must come first": "\ntile_regs_acquire();",
     "compute_kernel_hw_startup is called twice": START + "\n" + START,
+    "compute_kernel_hw_startup is called": START + "\ncompute_kernel_hw_startup(0, 1);",
     "cb_wait_front asks for 2 pages of `in0`, which has 1": START + "\ncb_wait_front(0, 2);",
     "cb_reserve_back asks for 2 pages of `out`, which has 1": START + "\ncb_reserve_back(1, 2);",
     "tile 0 of `in0` is read, but 0 tiles were waited for": (

@@ -15,7 +15,7 @@ import ttl
 from recorded_events import events_of
 from ttl import ttnn
 from ttl.diagnostics import Severity, UsageError, render_text
-from ttl.sim.repair import recompiled, repaired
+from ttl.sim.repair import recompiled, repair
 from ttl.source.facts import facts_of
 from ttl.source.facts.releases import refuse_repairs, supplied_note
 from ttl.target import load
@@ -237,7 +237,7 @@ def test_explicit_kernels_stay_as_they_are(tensor) -> None:
     operation = operation_of(explicit_read, explicit_compute, explicit_write)
     program = operation.program((tensor(), tensor()), {}, TARGET.default_grid)
     before = [kernel.function.__code__ for kernel in program.kernels]
-    with repaired(program):
+    with repair(program):
         assert [kernel.function.__code__ for kernel in program.kernels] == before
         assert explicit_read.__code__.co_consts == explicit_read.__code__.co_consts
     assert facts_of(program).points == []

@@ -110,6 +110,6 @@ def test_products_of_blocks_and_of_what_is_equal_along_a_dimension(
 
     if not IS_COMPILED:
         assert np.array_equal(products(fp32), expected())
-        monkeypatch.setattr(expressions, "computed_at_once", counted)
+        monkeypatch.setattr(expressions, "compute_at_once", counted)
     assert np.array_equal(products(fp32), expected())
     assert any(calls)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from ttl.cli import main
-from ttl.cli.progress import shown_progress
+from ttl.cli.progress import show_progress
 from ttl.cli.verbs import VERBS
 from ttl.diagnostics.activity import Activities
 from ttl.diagnostics.painting import show_text
@@ -103,7 +103,7 @@ def test_plain_tables_are_unchanged(capsys):
 def test_what_takes_long_is_shown_and_goes_away(on_terminal):
     terminal = on_terminal()
     activities, done = Activities(), []
-    with shown_progress(activities, patience=0.01):
+    with show_progress(activities, patience=0.01):
         with activities.busy("building the C++ runtime, once", lambda: (len(done), 4)):
             until(lambda: "0 of 4" in terminal.getvalue())
             done.append(1)
@@ -120,7 +120,7 @@ def until(is_so) -> None:
 def test_what_is_short_is_not_shown(on_terminal):
     terminal = on_terminal()
     activities = Activities()
-    with shown_progress(activities, patience=60.0), activities.busy("short"):
+    with show_progress(activities, patience=60.0), activities.busy("short"):
         pass
     assert terminal.getvalue() == ""
 
@@ -129,7 +129,7 @@ def test_no_progress_without_a_terminal(monkeypatch):
     shown = io.StringIO()
     monkeypatch.setattr(sys, "stderr", shown)
     activities = Activities()
-    with shown_progress(activities, patience=0.0), activities.busy("long"):
+    with show_progress(activities, patience=0.0), activities.busy("long"):
         time.sleep(0.05)
     assert shown.getvalue() == ""
 

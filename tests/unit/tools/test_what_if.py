@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from ttl.cli.what_if import block_constants, change_of, other_values
+from ttl.cli.what_if import block_constants, change_of, make_other_values
 
 TEXT = """
 ROWS, COUNT = 4, 8
@@ -30,9 +30,9 @@ def test_constants_that_shapes_of_buffers_depend_on() -> None:
 
 def test_twice_half_and_all() -> None:
     both = {"A": 2, "B": 12}
-    assert list(other_values({"A": 1, "B": 6})) == [{"A": 2}, {"B": 12}, {"B": 3}, both]
-    assert list(other_values({"A": 3})) == [{"A": 6}]
-    assert list(other_values({})) == []
+    assert list(make_other_values({"A": 1, "B": 6})) == [{"A": 2}, {"B": 12}, {"B": 3}, both]
+    assert list(make_other_values({"A": 3})) == [{"A": 6}]
+    assert list(make_other_values({})) == []
 
 
 def model(cycles: int, flops: int = 8, written: int = 64, name: str = "op") -> Any:

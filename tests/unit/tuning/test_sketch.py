@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from timed_operations import zeros
-from ttl.studio.tuning.sketch import MOST_CELLS, difference, sketch, with_numbers
+from ttl.studio.tuning.sketch import MOST_CELLS, fill_uniform, find_difference, sketch
 
 TOLERANCE = 0.05
 RANDOM = np.random.default_rng(1)
@@ -18,7 +18,7 @@ SMALL = LARGE[:32, :32]
 
 
 def found(one: Any, other: Any, tolerance: float = TOLERANCE) -> str:
-    return difference([sketch("y", one)], [sketch("y", other)], tolerance)
+    return find_difference([sketch("y", one)], [sketch("y", other)], tolerance)
 
 
 @pytest.mark.parametrize("values", [LARGE, SMALL])
@@ -54,8 +54,8 @@ def test_what_is_not_finite_is_counted() -> None:
 
 def test_other_tensors_and_shapes_differ() -> None:
     one, other = [sketch("y", SMALL)], [sketch("z", SMALL)]
-    assert difference(one, other, TOLERANCE) == "it writes `z`, the first writes `y`"
-    assert difference(one, [], TOLERANCE) == "it writes no tensor, the first writes `y`"
+    assert find_difference(one, other, TOLERANCE) == "it writes `z`, the first writes `y`"
+    assert find_difference(one, [], TOLERANCE) == "it writes no tensor, the first writes `y`"
     assert found(SMALL, SMALL.reshape(64, 16)) == "`y` is 64x16, with the first 32x32"
 
 
@@ -65,8 +65,8 @@ def test_a_sketch_is_small() -> None:
 
 def test_only_tensors_that_say_nothing_get_numbers() -> None:
     storage = zeros(32, 64).storage
-    with_numbers(storage, 7)
+    fill_uniform(storage, 7)
     numbers = storage.logical.copy()
     assert len(np.unique(numbers.astype(np.float32))) > 100
-    with_numbers(storage, 8)
+    fill_uniform(storage, 8)
     assert np.array_equal(storage.logical, numbers)

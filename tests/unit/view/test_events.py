@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ttl.studio.view.columns import as_text, deltas, packed
+from ttl.studio.view.columns import as_text, deltas, pack
 from ttl.studio.view.events import Events, read_events
 from ttl.trace import EventKind, Recorder
 from ttl.trace.files import append_events
@@ -121,7 +121,7 @@ def test_what_is_no_trace_is_refused(tmp_path: Path, text: str, problem: str) ->
 
 def test_columns_have_only_the_planes_they_need() -> None:
     columns = [np.array(each) for each in ([1, 2], [256, 0], [-1, 5], [0, 0])]
-    planes, data = packed(columns)
+    planes, data = pack(columns)
     assert planes == [1, 2, 4, 0]
     for one, other in zip(unpacked(planes, data, 2), columns, strict=True):
         assert one.tolist() == other.tolist()

@@ -14,7 +14,7 @@ from ttl.diagnostics import Span
 from ttl.dialects import print_module
 from ttl.dialects.locations import location_of
 from ttl.dialects.reading import parse_module
-from ttl.studio.view.memory import bytes_of_a_node, l1_map
+from ttl.studio.view.memory import count_node_bytes, l1_map
 from ttl.studio.view.operations import operation_values, stages_values
 from ttl.studio.view.sources import Sources
 from ttl.studio.view.stages import Stage, stage_of
@@ -76,7 +76,7 @@ def test_tensors_of_l1_lie_at_the_other_end() -> None:
 @pytest.mark.parametrize(("shape", "tiles"), [((40,), 2), ((20, 40), 2), ((2, 33, 33), 8)])
 def test_shards_take_whole_tiles(shape: tuple[int, ...], tiles: int) -> None:
     sharded = Memory("L1", "HEIGHT_SHARDED", (((0, 0), (1, 0)),), shape)
-    held = bytes_of_a_node(Operand("x", shape, "bfloat16", "TILE", sharded), TARGET)
+    held = count_node_bytes(Operand("x", shape, "bfloat16", "TILE", sharded), TARGET)
     assert held == tiles * 2048
 
 

@@ -1,6 +1,6 @@
 """stablehlo: the part of OpenXLA's dialect that PyTorch models need, under the same names.
 
-The text is that of the real dialect, so MLIR reads what is printed here and the other way round.
+Uses the real dialect's text, so MLIR reads what is printed here, and the reverse.
 Functions of `chlo` are here too: the dialect itself has no error function, for example.
 """
 
@@ -74,7 +74,7 @@ __all__ = [
 
 
 def chlo_operations() -> dict[str, type[Operation]]:
-    """By their names in full."""
+    """Return chlo's operations by full name."""
     functions = [op for op in FUNCTIONS.values() if op.dialect_name() == "chlo"]
     found: list[type[Operation]] = [*CHLO.values(), *functions, TopKOp]
     return {op.name: op for op in found}

@@ -1,8 +1,8 @@
-"""Calls of what StableHLO does not know, and tuples."""
+"""Custom calls, composites, and tuples."""
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Self, cast
 
 from xdsl.dialects.builtin import (
     I32,
@@ -80,7 +80,7 @@ class CustomCallOp(DefinedOperation):
         printer.print_operation_type(self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         target = parser.parse_symbol_name()
         paren = parser.Delimiter.PAREN
         names = parser.parse_comma_separated_list(paren, parser.parse_unresolved_operand)
@@ -88,7 +88,7 @@ class CustomCallOp(DefinedOperation):
 
 
 class CompositeOp(DefinedOperation):
-    """A function under the name of what it does.
+    """Calls a function, under the name of the operation that it implements.
 
     `stablehlo.composite "chlo.top_k" %0 {composite_attributes = {k = 6}, decomposition = @f} : ...`
     """
@@ -111,7 +111,7 @@ class CompositeOp(DefinedOperation):
         printer.print_operation_type(self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         name = {"composite_name": StringAttr(parser.parse_str_literal())}
         return read_op(cls, parser, parse_names(parser), name, written=_COMPOSITE_PROPERTIES)
 
@@ -129,7 +129,7 @@ class TupleOp(DefinedOperation):
         print_type(printer, self, self.result.type)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         names = parse_names(parser)
 
         def of_types(types: list[Attribute]) -> tuple[list[Attribute], list[Attribute]]:

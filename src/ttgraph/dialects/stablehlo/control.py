@@ -1,8 +1,8 @@
-"""Loops, branches, and what is computed together."""
+"""Loops, branches, and barriers."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Self
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.irdl import (
@@ -13,7 +13,7 @@ from xdsl.irdl import (
     var_region_def,
     var_result_def,
 )
-from xdsl.parser import Parser
+from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator
 from xdsl.utils.exceptions import VerifyException
@@ -24,7 +24,7 @@ from .text import PlainOp, parse_names, print_operands, print_type, read_op
 
 
 class ReturnOp(PlainOp):
-    """`stablehlo.return %0, %1 : types`: what a region gives."""
+    """`stablehlo.return %0, %1 : types`: the results of a region."""
 
     name = "stablehlo.return"
     values = var_operand_def()
@@ -36,7 +36,7 @@ class ReturnOp(PlainOp):
             print_type(printer, self, *(value.type for value in self.operands))
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         first = parser.parse_optional_unresolved_operand()
         if first is None:
             return cls.create()
@@ -58,7 +58,7 @@ class OptimizationBarrierOp(DefinedOperation):
         print_type(printer, self, *(value.type for value in self.operands))
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         return read_op(cls, parser, parse_names(parser), of_types=lambda types: (types, types))
 
 
@@ -89,8 +89,8 @@ class WhileOp(DefinedOperation):
         printer.print_region(self.body, print_entry_block_args=False)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
-        def pair() -> Any:
+    def parse(cls, parser: Parser) -> Self:
+        def pair() -> tuple[Parser.UnresolvedArgument, UnresolvedOperand]:
             argument = parser.parse_argument(expect_type=False)
             parser.parse_punctuation("=")
             return argument, parser.parse_unresolved_operand()
@@ -140,7 +140,7 @@ class CaseOp(DefinedOperation):
 
 
 class IfOp(DefinedOperation):
-    """`"stablehlo.if"(%0) ({...}, {...}) : (type) -> types`: what is true first."""
+    """`"stablehlo.if"(%0) ({...}, {...}) : (type) -> types`: the true branch comes first."""
 
     name = "stablehlo.if"
     pred = operand_def(TensorType)

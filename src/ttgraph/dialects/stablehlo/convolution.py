@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -33,12 +33,12 @@ from ttl.dialects.building import DefinedOperation
 
 from .text import dims, element_of, ints, parse_word, print_signature, read_op, shape_of
 
-Places = tuple[str, ...]  # of each dimension its letter, or the number of the axis it is
+Places = tuple[str, ...]  # for each dimension, its letter or the number of its axis
 
 
 @dataclass(frozen=True, slots=True)
 class ConvolutionNumbers:
-    """Which dimension is which, of the input, the weights and the result."""
+    """Meaning of each dimension of the input, the weights and the result."""
 
     input: Places
     kernel: Places
@@ -46,7 +46,7 @@ class ConvolutionNumbers:
 
     @classmethod
     def channels_first(cls, axes: int) -> ConvolutionNumbers:
-        """As torch has them."""
+        """Make the numbers of torch's layout."""
         counted = tuple(map(str, range(axes)))
         return cls(("b", "f", *counted), ("o", "i", *counted), ("b", "f", *counted))
 
@@ -97,12 +97,12 @@ class Axis:
     stride: int = 1
     before: int = 0
     after: int = 0
-    spread: int = 1  # of the input: 2 has a zero between two elements
+    spread: int = 1  # of the input: 2 puts a zero between two elements
     dilation: int = 1  # of the window
     is_reversed: bool = False
 
     def places(self, given: int) -> int:
-        """How many places the window has over so many elements."""
+        """Count the positions of the window over `given` elements."""
         room = (given - 1) * self.spread + 1 + self.before + self.after
         return max(0, (room - self.dilation * (self.size - 1) - 1) // self.stride + 1)
 
@@ -197,7 +197,7 @@ class ConvolutionOp(DefinedOperation):
         ]
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         names = parser.parse_comma_separated_list(
             parser.Delimiter.PAREN, parser.parse_unresolved_operand
         )
@@ -236,7 +236,7 @@ _LISTS = {"stride": "window_strides", "lhs_dilate": "lhs_dilation", "rhs_dilate"
 
 
 def _part(parser: Parser) -> tuple[str, Attribute]:
-    """`stride = [1, 1]`, and so on."""
+    """Parse `stride = [1, 1]` and other parts of a window."""
     word = parser.parse_identifier()
     parser.parse_punctuation("=")
     square = parser.Delimiter.SQUARE

@@ -1,10 +1,10 @@
-"""Operations on each element; chlo has the functions that stablehlo has not."""
+"""Elementwise operations; chlo has the functions that stablehlo lacks."""
 
 from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import Self, TypeVar
 
 from xdsl.dialects.builtin import I1, ComplexType, IntegerType, StringAttr, TensorType
 from xdsl.ir import Attribute, SSAValue
@@ -38,7 +38,7 @@ class KeepsTypeOp(DefinedOperation, ABC):
     result = result_def(TensorType)
 
     def verify_(self) -> None:
-        if isinstance(element_of(self.operand), ComplexType):  # the lowering refuses it by name
+        if isinstance(element_of(self.operand), ComplexType):  # the lowering rejects it by name
             return
         if self.operand.type != self.result.type:
             raise VerifyException(f"{self.name} keeps the type of its operand")
@@ -59,7 +59,7 @@ class BinaryOp(PlainOp, ABC):
 
 
 def _classes(base: type[Op], dialect: str, rows: Sequence[str]) -> dict[str, type[Op]]:
-    """Operations by name, of those rows of the table that are one operation of the dialect."""
+    """Make operations by name, for the rows of the table that are one operation of the dialect."""
     names = (GRAPH_OPS[row].stablehlo for row in rows)
     own = [name for name in names if name.startswith(f"{dialect}.") and " " not in name]
     return {name.removeprefix(f"{dialect}."): define_operation(name, base) for name in own}
@@ -128,7 +128,7 @@ class CompareOp(DefinedOperation):
         print_signature(printer, self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         direction = parser.parse_identifier()
         parser.parse_punctuation(",")
         lhs = parser.parse_unresolved_operand()
@@ -165,7 +165,7 @@ class SelectOp(DefinedOperation):
         print_type(printer, self, self.pred.type, self.result.type)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         def of_types(types: list[Attribute]) -> tuple[list[Attribute], list[Attribute]]:
             return [*types, *types[1:]], types[1:]
 

@@ -1,9 +1,9 @@
-"""Functions of each element that have no row of their own: they are put together from others."""
+"""Elementwise functions without a row in the table: the lowering composes them from others."""
 
 from __future__ import annotations
 
 from abc import ABC
-from typing import Any
+from typing import Self
 
 from xdsl.dialects.builtin import IntegerType, Signedness, StringAttr, TensorType, i1
 from xdsl.ir import SSAValue
@@ -32,7 +32,7 @@ _WORD, _LONG_WORD = (IntegerType(bits, Signedness.UNSIGNED) for bits in (32, 64)
 
 
 class _Truth(DefinedOperation, ABC):
-    """A truth for each element."""
+    """Gives a boolean for each element."""
 
     operand = operand_def(TensorType)
     result = result_def(TensorType)
@@ -84,8 +84,8 @@ class BitcastConvertOp(PlainOp):
 
 
 class RngBitGeneratorOp(DefinedOperation):
-    """`stablehlo.rng_bit_generator %0, algorithm = THREE_FRY : (type) -> (type, type)`: the state
-    after it, and bits. DEFAULT and PHILOX are read, but only THREE_FRY is lowered.
+    """`stablehlo.rng_bit_generator %0, algorithm = THREE_FRY : (type) -> (type, type)`: the next
+    state, and bits. DEFAULT and PHILOX are read, but only THREE_FRY is lowered.
     """
 
     name = "stablehlo.rng_bit_generator"
@@ -109,7 +109,7 @@ class RngBitGeneratorOp(DefinedOperation):
         print_signature(printer, self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         names = parse_names(parser)
         parse_word(parser, "algorithm")
         return read_op(cls, parser, names, {"rng_algorithm": StringAttr(parser.parse_identifier())})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from math import prod
-from typing import Any, cast
+from typing import Self, cast
 
 from xdsl.dialects.builtin import (
     AnyFloat,
@@ -22,12 +22,14 @@ from xdsl.printer import Printer
 from xdsl.traits import ConstantLike, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from ttgraph.dialects.graph import Dense
 from ttl.dialects.building import DefinedOperation
 
 from .elementwise import BINARY
-from .regions import RegionReduceOp, reduced
+from .regions import RegionReduceOp, match_plain_reduction
 from .text import (
     Dims,
+    Tensor,
     dims,
     ints,
     parse_dims,
@@ -41,8 +43,8 @@ from .text import (
 )
 
 
-def _parse_dense(parser: Parser) -> DenseIntOrFPElementsAttr[Any]:
-    """`dense<...> : type`. xDSL's own reader takes the bits of a float, 0xFF80, for its value."""
+def _parse_dense(parser: Parser) -> Dense:
+    """Parse `dense<...> : type`. xDSL's own parser takes a float's bits, 0xFF80, for its value."""
     start = parser.pos
     value = parser.parse_attribute()
     if not isinstance(value, DenseIntOrFPElementsAttr) or not isinstance(value.type, TensorType):
@@ -59,7 +61,7 @@ def _parse_dense(parser: Parser) -> DenseIntOrFPElementsAttr[Any]:
 
 
 def _float(parser: Parser, text: str, type: AnyFloat) -> float:
-    """A whole number without a point is the bits of the float."""
+    """Parse a float; a whole number without a point gives its bits."""
     if "." in text:
         return float(text)
     bits = int(text, 0) if text not in ("true", "false") else -1
@@ -105,7 +107,7 @@ _DOT_DIMS = (
 
 
 class DotGeneralOp(DefinedOperation):
-    """Batch dimensions come first in the result, then the free ones of lhs, then those of rhs."""
+    """Product whose result has batch dimensions first, then free ones of lhs, then of rhs."""
 
     name = "stablehlo.dot_general"
     lhs_batching_dimensions = prop_def(DenseArrayBase)
@@ -125,7 +127,7 @@ class DotGeneralOp(DefinedOperation):
         rhs: SSAValue,
         batching: tuple[Sequence[int], Sequence[int]],
         contracting: tuple[Sequence[int], Sequence[int]],
-        result: TensorType[Any],
+        result: Tensor,
     ) -> DotGeneralOp:
         properties: dict[str, Attribute] = {}
         for (_, left, right), pair in zip(_DOT_DIMS, (batching, contracting), strict=True):
@@ -154,7 +156,7 @@ class DotGeneralOp(DefinedOperation):
         print_signature(printer, self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         names = parse_names(parser)
         properties: dict[str, Attribute] = {
             name: dims(()) for _, left, right in _DOT_DIMS for name in (left, right)
@@ -183,7 +185,7 @@ class DotGeneralOp(DefinedOperation):
 
     @property
     def free(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
-        """The dimensions of lhs and of rhs that are neither batched nor contracted."""
+        """Dimensions of lhs and of rhs that are neither batched nor contracted."""
 
         def rest(value: SSAValue, *used: tuple[int, ...]) -> tuple[int, ...]:
             return tuple(d for d in range(len(shape_of(value))) if not any(d in u for u in used))
@@ -222,7 +224,7 @@ def _parse_pair(parser: Parser) -> tuple[UnresolvedOperand, UnresolvedOperand]:
 class ReduceOp(DefinedOperation):
     """`stablehlo.reduce(%0 init: %1) applies stablehlo.add across dimensions = [1] : ...`.
 
-    The form in which one operation of this dialect is the reducer. Others (argmax) have a region.
+    The reducer is one operation of this dialect. Other reductions (argmax) have a region.
     """
 
     name = "stablehlo.reduce"
@@ -240,7 +242,7 @@ class ReduceOp(DefinedOperation):
         init: SSAValue,
         reducer: str,
         dimensions: Sequence[int],
-        result: TensorType[Any],
+        result: Tensor,
     ) -> ReduceOp:
         return cls.create(
             operands=[input, init],
@@ -258,7 +260,7 @@ class ReduceOp(DefinedOperation):
         print_signature(printer, self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> ReduceOp | RegionReduceOp:  # type: ignore[override]
         pairs = [_parse_pair(parser)]
         while parser.parse_optional_punctuation(",") is not None:
             pairs.append(_parse_pair(parser))
@@ -273,7 +275,7 @@ class ReduceOp(DefinedOperation):
 
     @classmethod
     def _of_region(cls, op: RegionReduceOp) -> ReduceOp | RegionReduceOp:
-        found = reduced(op)
+        found = match_plain_reduction(op)
         if found is None:
             return op
         (result,) = op.outputs

@@ -1,11 +1,12 @@
-"""Elements at places that are known when the graph runs, borders, and the other way round."""
+"""Slices at positions computed at run time, padding, and reversal."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Self
 
 from xdsl.dialects.builtin import I64, DenseArrayBase, TensorType
+from xdsl.ir import SSAValue
 from xdsl.irdl import operand_def, prop_def, result_def, traits_def, var_operand_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
@@ -55,7 +56,7 @@ class PadOp(DefinedOperation):
 
     @property
     def borders(self) -> list[tuple[int, ...]]:
-        """Of each dimension: before, after, and between two elements."""
+        """Padding of each dimension: before, after, and between two elements."""
         return list(zip(*self.widths, strict=True))
 
     def verify_(self) -> None:
@@ -86,7 +87,7 @@ class ReverseOp(DefinedOperation):
         print_type(printer, self, self.result.type)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         names = parse_names(parser)
         parse_word(parser, "dims")
         return read_op(cls, parser, names, {"dimensions": dims(parse_dims(parser))})
@@ -114,7 +115,7 @@ class DynamicSliceOp(DefinedOperation):
         print_signature(printer, self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         names = parse_names(parser)
         parse_word(parser, "sizes")
         return read_op(cls, parser, names, {"slice_sizes": dims(parse_dims(parser))})
@@ -143,7 +144,7 @@ class DynamicUpdateSliceOp(PlainOp):
 
 
 def _check_starts(
-    op: DefinedOperation, starts: Any, given: Sequence[int], part: Sequence[int]
+    op: DefinedOperation, starts: Sequence[SSAValue], given: Sequence[int], part: Sequence[int]
 ) -> None:
     if len(starts) != len(given) or len(part) != len(given):
         raise VerifyException(f"{op.name} has a start and a size for each dimension")

@@ -1,9 +1,8 @@
-"""Operations that say in a region what is done with two elements: sort, scatter, windows."""
+"""Operations whose region combines or compares two elements: sort, scatter, windows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from xdsl.dialects.builtin import (
     BoolAttr,
@@ -26,20 +25,23 @@ from xdsl.irdl import (
     var_operand_def,
     var_result_def,
 )
-from xdsl.parser import AttrParser, Parser
+from xdsl.parser import AttrParser, Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.traits import Pure
 
+from ttgraph.dialects.graph import Dense
 from ttl.dialects.building import DefinedOperation
 
 from .control import ReturnOp
 from .elementwise import BinaryOp
-from .text import dims, ints, parse_dims, parse_numbers, printed_lists, shape_of
+from .text import dims, format_lists, ints, parse_dims, parse_numbers, shape_of
+
+OperandPair = tuple[UnresolvedOperand, UnresolvedOperand]
 
 
 def reducer_of(region: Region) -> str | None:
-    """The operation that a region applies to its two arguments; `second` if it gives the second;
-    None if it is something else.
+    """Name the operation that a region applies to its two arguments; `second` if it returns the
+    second; None for anything else.
     """
     block = region.block
     end = block.last_op
@@ -69,8 +71,8 @@ class RegionReduceOp(DefinedOperation):
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
     @classmethod
-    def parse_rest(cls, parser: Parser, pairs: list[Any]) -> RegionReduceOp:
-        """From `across` on."""
+    def parse_rest(cls, parser: Parser, pairs: list[OperandPair]) -> RegionReduceOp:
+        """Parse the text from `across` on."""
         parser.parse_keyword("across")
         parser.parse_keyword("dimensions")
         parser.parse_punctuation("=")
@@ -117,14 +119,14 @@ class RegionReduceOp(DefinedOperation):
         printer.print_region(self.body, print_entry_block_args=False)
 
 
-def _argument(parser: Parser) -> Any:
+def _argument(parser: Parser) -> Parser.Argument:
     argument = parser.parse_argument()
     parser.parse_optional_location()
     return argument
 
 
 class SortOp(DefinedOperation):
-    """Tensors in the order that a comparison gives; in the generic form."""
+    """Sorts tensors by a comparison; in the generic form."""
 
     name = "stablehlo.sort"
     dimension = opt_prop_def(IntegerAttr)
@@ -140,7 +142,7 @@ class SortOp(DefinedOperation):
 
 
 class TopKOp(DefinedOperation):
-    """`chlo.top_k(%0, k = 6) : type -> (type, type)`: the largest, and their places."""
+    """`chlo.top_k(%0, k = 6) : type -> (type, type)`: the largest elements and their indices."""
 
     name = "chlo.top_k"
     k = prop_def(IntegerAttr)
@@ -171,7 +173,7 @@ class ScatterDimensions(Data[ScatterNumbers]):
     name = "stablehlo.scatter"
 
     def print_parameter(self, printer: Printer) -> None:
-        parts = printed_lists(self.data)
+        parts = format_lists(self.data)
         if self.data.index_vector_dim:
             parts.append(f"index_vector_dim = {self.data.index_vector_dim}")
         printer.print_string(f"<{', '.join(parts)}>")
@@ -182,7 +184,7 @@ class ScatterDimensions(Data[ScatterNumbers]):
 
 
 class ScatterOp(DefinedOperation):
-    """A tensor in which slices at the places of `scatter_indices` are updated."""
+    """Updates the slices of a tensor at `scatter_indices`."""
 
     name = "stablehlo.scatter"
     scatter_dimension_numbers = prop_def(ScatterDimensions)
@@ -198,7 +200,7 @@ class ScatterOp(DefinedOperation):
 Pairs = list[tuple[int, int]]
 
 
-def _pairs(given: DenseIntOrFPElementsAttr[Any] | None, rank: int) -> Pairs:
+def _pairs(given: Dense | None, rank: int) -> Pairs:
     if given is None:
         return [(0, 0)] * rank
     values = [int(each) for each in given.get_values()]
@@ -208,7 +210,7 @@ def _pairs(given: DenseIntOrFPElementsAttr[Any] | None, rank: int) -> Pairs:
 
 
 class WindowOp(DefinedOperation):
-    """What windows have: sizes, strides, borders."""
+    """Base of window operations: sizes, strides, padding."""
 
     window_dimensions = prop_def(DenseArrayBase)
     window_strides = opt_prop_def(DenseArrayBase)
@@ -227,12 +229,12 @@ class WindowOp(DefinedOperation):
         return _pairs(self.padding, len(self.sizes))
 
     def numbers(self, name: str) -> tuple[int, ...]:
-        given: Any = self.properties.get(name)
-        return (1,) * len(self.sizes) if given is None else ints(given)
+        given = self.properties.get(name)
+        return ints(given) if isinstance(given, DenseArrayBase) else (1,) * len(self.sizes)
 
 
 class ReduceWindowOp(WindowOp):
-    """A reduction of each window; in the generic form."""
+    """Reduces each window; in the generic form."""
 
     name = "stablehlo.reduce_window"
     base_dilations = opt_prop_def(DenseArrayBase)
@@ -243,7 +245,7 @@ class ReduceWindowOp(WindowOp):
 
 
 class SelectAndScatterOp(WindowOp):
-    """The gradient of a reduction of windows by choice: sources go where the choice was made."""
+    """Gradient of max pooling: each source is added where its window's element was chosen."""
 
     name = "stablehlo.select_and_scatter"
     operand = operand_def(TensorType)
@@ -254,8 +256,8 @@ class SelectAndScatterOp(WindowOp):
     scatter = region_def()
 
 
-def reduced(op: RegionReduceOp) -> tuple[SSAValue, SSAValue, str] | None:
-    """Operand, start and reducer, if it is a reduction of one tensor by one operation."""
+def match_plain_reduction(op: RegionReduceOp) -> tuple[SSAValue, SSAValue, str] | None:
+    """Return operand, start and reducer if one operation reduces one tensor, else None."""
     reducer = reducer_of(op.body)
     if len(op.inputs) != 1 or reducer in (None, "second"):
         return None

@@ -1,10 +1,10 @@
-"""What moves elements, and counting."""
+"""Operations that move elements, and iota."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar, Self
 
 from xdsl.dialects.builtin import I64, BoolAttr, DenseArrayBase, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Data, SSAValue
@@ -33,20 +33,20 @@ from .text import (
     RowOp,
     dims,
     element_of,
+    format_lists,
     ints,
     parse_names,
     parse_numbers,
     parse_word,
     print_operands,
     print_signature,
-    printed_lists,
     read_op,
     shape_of,
 )
 
 
 class BroadcastInDimOp(DimsOp):
-    """Dimension i of the operand becomes dimension dims[i] of the result."""
+    """Broadcasts: dimension i of the operand becomes dimension dims[i] of the result."""
 
     name = "stablehlo.broadcast_in_dim"
     broadcast_dimensions = prop_def(DenseArrayBase[I64])
@@ -73,7 +73,7 @@ class TransposeOp(DimsOp):
     PROPERTY: ClassVar[str] = "permutation"
 
     @property
-    def row_attributes(self) -> dict[str, Any]:
+    def row_attributes(self) -> dict[str, object]:
         return {"permutation": list(self.dims)}
 
 
@@ -83,7 +83,7 @@ class ReshapeOp(PlainOp, RowOp):
     result = result_def(TensorType)
 
     @property
-    def row_attributes(self) -> dict[str, Any]:
+    def row_attributes(self) -> dict[str, object]:
         return {"shape": list(shape_of(self.result))}
 
 
@@ -102,7 +102,7 @@ class ConcatenateOp(DimOp):
         print_signature(printer, self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         names = parse_names(parser)
         parse_word(parser, "dim")
         return read_op(cls, parser, names, {"dimension": IntegerAttr(parser.parse_integer(), i64)})
@@ -119,7 +119,7 @@ class SliceOp(RowOp):
     result = result_def(TensorType)
 
     @property
-    def row_attributes(self) -> dict[str, Any]:
+    def row_attributes(self) -> dict[str, object]:
         lists = (self.start_indices, self.limit_indices, self.strides)
         return dict(zip(("begins", "ends", "step"), map(list, map(ints, lists)), strict=True))
 
@@ -137,7 +137,7 @@ class SliceOp(RowOp):
         print_signature(printer, self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         names = [parser.parse_unresolved_operand()]
 
         def one() -> tuple[int, int, int]:
@@ -168,7 +168,7 @@ class GatherDimensions(Data[GatherNumbers]):
     name = "stablehlo.gather"
 
     def print_parameter(self, printer: Printer) -> None:
-        parts = [*printed_lists(self.data), f"index_vector_dim = {self.data.index_vector_dim}"]
+        parts = [*format_lists(self.data), f"index_vector_dim = {self.data.index_vector_dim}"]
         printer.print_string(f"<{', '.join(parts)}>")
 
     @classmethod
@@ -177,9 +177,9 @@ class GatherDimensions(Data[GatherNumbers]):
 
 
 class GatherOp(DefinedOperation):
-    """Slices of the operand at the places that `start_indices` has; in the generic form.
+    """Takes slices of the operand at `start_indices`; in the generic form.
 
-    In the subset is what takes elements along one dimension, `taken`.
+    The subset has gathers of elements along one dimension, `taken`.
     """
 
     name = "stablehlo.gather"
@@ -193,7 +193,7 @@ class GatherOp(DefinedOperation):
 
     @classmethod
     def of(cls, operand: SSAValue, dim: int, indices: SSAValue) -> GatherOp:
-        """The elements along `dim` that the indices name: their dimensions take its place."""
+        """Make a gather of elements along `dim`, which the dimensions of `indices` replace."""
         shape, rank = shape_of(operand), len(shape_of(indices))
         sizes = [1 if d == dim else size for d, size in enumerate(shape)]
         result = (*shape[:dim], *shape_of(indices), *shape[dim + 1 :])
@@ -212,7 +212,7 @@ class GatherOp(DefinedOperation):
 
     @property
     def taken(self) -> int | None:
-        """The dimension along which it takes elements; None if it is of another kind."""
+        """Dimension along which it takes elements; None for another kind of gather."""
         numbers, shape = self.dimension_numbers.data, shape_of(self.operand)
         if len(numbers.start_index_map) != 1 or numbers.operand_batching_dims:
             return None
@@ -223,13 +223,13 @@ class GatherOp(DefinedOperation):
 
     @property
     def indices_shape(self) -> tuple[int, ...]:
-        """Without the dimension in which an index has its parts: along one dimension it has one."""
+        """Shape of the indices without the dimension of their parts: `taken` needs one part."""
         shape, place = shape_of(self.start_indices), self.dimension_numbers.data.index_vector_dim
         return (*shape[:place], *shape[place + 1 :])
 
     def verify_(self) -> None:
         if self.taken is None:
-            return  # whoever lowers it refuses it
+            return  # the lowering rejects it
         shape, offsets = shape_of(self.operand), self.dimension_numbers.data.offset_dims
         left = [size for d, size in enumerate(shape) if d != self.taken]
         rank = len(self.indices_shape) + len(left)
@@ -243,7 +243,7 @@ class GatherOp(DefinedOperation):
 
 
 class IotaOp(DimOp):
-    """Each element is its position along one dimension."""
+    """Gives each element its position along one dimension."""
 
     name = "stablehlo.iota"
     iota_dimension = prop_def(IntegerAttr[I64])
@@ -252,5 +252,5 @@ class IotaOp(DimOp):
     PROPERTY: ClassVar[str] = "iota_dimension"
 
     @property
-    def row_attributes(self) -> dict[str, Any]:
+    def row_attributes(self) -> dict[str, object]:
         return {"shape": list(shape_of(self.result)), "dim": self.dim}

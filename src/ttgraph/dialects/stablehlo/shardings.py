@@ -1,9 +1,9 @@
-"""sdy: how jax says where the parts of a tensor lie."""
+"""sdy: the dialect in which jax writes where the parts of a tensor lie."""
 
 from __future__ import annotations
 
 from abc import ABC
-from typing import Any
+from typing import Self
 
 from xdsl.dialects.builtin import StringAttr, SymbolNameConstraint, TensorType
 from xdsl.ir import Data, Dialect
@@ -18,7 +18,7 @@ from .text import print_type, read_op
 
 
 class WrittenAttr(Data[str], ABC):
-    """As it is written: nobody here looks into it."""
+    """Keeps an attribute's text, which nothing here interprets."""
 
     def print_parameter(self, printer: Printer) -> None:
         printer.print_string(f"<{self.data}>")
@@ -64,7 +64,7 @@ class MeshOp(DefinedOperation):
         printer.print_op_attributes(self.attributes)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         name = parser.parse_symbol_name()
         parser.parse_punctuation("=")
         axes = ShardingAttr(parser._parse_dialect_symbol_body())
@@ -74,7 +74,7 @@ class MeshOp(DefinedOperation):
 
 
 class ShardingConstraintOp(DefinedOperation):
-    """`sdy.sharding_constraint %0 <@mesh, [{}]> : type`: its operand, laid out so."""
+    """`sdy.sharding_constraint %0 <@mesh, [{}]> : type`: its operand in that sharding."""
 
     name = "sdy.sharding_constraint"
     sharding = prop_def(ShardingAttr)
@@ -89,7 +89,7 @@ class ShardingConstraintOp(DefinedOperation):
         print_type(printer, self, self.result.type)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         names = [parser.parse_unresolved_operand()]
         sharding = ShardingAttr(parser._parse_dialect_symbol_body())
         return read_op(cls, parser, names, {"sharding": sharding})

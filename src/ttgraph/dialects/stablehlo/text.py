@@ -1,11 +1,11 @@
-"""The text of the dialect: what operations share when they are printed and read."""
+"""Printing and parsing that the dialect's operations share."""
 
 from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from typing import Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -27,7 +27,12 @@ from ttl.dialects.building import DefinedOperation
 from ttl.dialects.definitions import element_of as element_of
 from ttl.dialects.definitions import shape_of as shape_of
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
 Dims = DenseArrayBase[IntegerType]
+Tensor: TypeAlias = TensorType[Attribute]
+Op = TypeVar("Op", bound=DefinedOperation)
 SIGNATURE = "attr-dict `:` functional-type(operands, results)"  # in assembly formats
 
 
@@ -39,7 +44,7 @@ def ints(values: Dims) -> tuple[int, ...]:
     return tuple(int(value) for value in values.get_values())
 
 
-def tensor_type(value: SSAValue) -> TensorType[Any]:
+def tensor_type(value: SSAValue) -> Tensor:
     assert isinstance(value.type, TensorType)
     return value.type
 
@@ -56,7 +61,7 @@ def print_signature(printer: Printer, op: Operation) -> None:
 
 
 def print_type(printer: Printer, op: Operation, *types: Attribute) -> None:
-    """Attributes, and fewer types than a signature has."""
+    """Print attributes, and fewer types than a signature has."""
     printer.print_op_attributes(op.attributes)
     printer.print_string(" : ")
     printer.print_list(types, printer.print_attribute)
@@ -71,17 +76,17 @@ def parse_dims(parser: AttrParser) -> tuple[int, ...]:
     return tuple(parser.parse_comma_separated_list(square, parser.parse_integer))
 
 
-def printed_lists(numbers: Any) -> list[str]:
-    """`offset_dims = [1]` and so on: of numbers of dimensions the lists that are not empty."""
+def format_lists(numbers: DataclassInstance) -> list[str]:
+    """Print the lists of dimension numbers that are not empty, as `offset_dims = [1]`."""
     lists = {field.name: getattr(numbers, field.name) for field in fields(numbers)}
     return [f"{name} = {list(found)}" for name, found in lists.items()
             if found and isinstance(found, tuple)]  # fmt: skip
 
 
-def parse_numbers(parser: AttrParser, kind: type[Any], what: str) -> dict[str, Any]:
-    """`<offset_dims = [1], ..., index_vector_dim = 1>`: the fields of `kind`."""
+def parse_numbers(parser: AttrParser, kind: type[DataclassInstance], what: str) -> dict[str, Any]:
+    """Parse `<offset_dims = [1], ..., index_vector_dim = 1>`: the fields of `kind`."""
     names = {field.name for field in fields(kind)}
-    found: dict[str, Any] = {}
+    found: dict[str, int | tuple[int, ...]] = {}
 
     def part() -> None:
         name = parser.parse_identifier()
@@ -96,13 +101,13 @@ def parse_numbers(parser: AttrParser, kind: type[Any], what: str) -> dict[str, A
 
 
 def parse_word(parser: Parser, word: str) -> None:
-    """`word =`"""
+    """Parse `word =`."""
     parser.parse_keyword(word)
     parser.parse_punctuation("=")
 
 
 def parse_names(parser: Parser) -> list[UnresolvedOperand]:
-    """Operands up to what is no operand, as in `%0, %1, dim = 0`."""
+    """Parse operands up to the first word that is none, as in `%0, %1, dim = 0`."""
     found = [parser.parse_unresolved_operand()]
     while parser.parse_optional_punctuation(",") is not None:
         operand = parser.parse_optional_unresolved_operand()
@@ -118,8 +123,8 @@ OfTypes = Callable[[list[Attribute]], tuple[list[Attribute], list[Attribute]]]
 def parse_signature(
     parser: Parser, names: Sequence[UnresolvedOperand], of_types: OfTypes | None = None
 ) -> tuple[dict[str, Attribute], list[SSAValue], list[Attribute]]:
-    """`{...} : (types) -> types`, or fewer types, of which `of_types` gives those of operands and
-    results: one is all of them.
+    """Parse `{...} : (types) -> types`, or fewer types, which `of_types` maps to types of operands
+    and results; by default one type is for all.
     """
     attributes = parser.parse_optional_attr_dict()
     parser.parse_punctuation(":")
@@ -142,16 +147,16 @@ def parse_signature(
 
 
 def read_op(
-    cls: type[DefinedOperation],
+    cls: type[Op],
     parser: Parser,
     names: Sequence[UnresolvedOperand],
     properties: Mapping[str, Attribute] | None = None,
     of_types: OfTypes | None = None,
     written: Sequence[str] = (),
-) -> Any:
-    """The operation, when all but its attributes and types has been read.
+) -> Op:
+    """Parse an operation's attributes and types, the rest of its text, and make it.
 
-    `written` are properties that stand among the attributes.
+    `written` are properties that the text has among the attributes.
     """
     attributes, operands, results = parse_signature(parser, names, of_types)
     among = {name: attributes.pop(name) for name in written if name in attributes}
@@ -165,7 +170,7 @@ def read_op(
 
 @irdl_attr_definition
 class PrecisionAttr(Data[str]):
-    """`#stablehlo<precision DEFAULT>`: what may be lost in a product; nothing is here."""
+    """`#stablehlo<precision DEFAULT>`: the loss allowed in a product; nothing is lost here."""
 
     name = "stablehlo.precision"
 
@@ -191,18 +196,18 @@ class PlainOp(DefinedOperation, ABC):
             print_signature(printer, self)
 
     @classmethod
-    def parse(cls, parser: Parser) -> Any:
+    def parse(cls, parser: Parser) -> Self:
         return read_op(cls, parser, parse_names(parser))
 
 
 class RowOp(DefinedOperation, ABC):
-    """An operation that is a row of the table of graph operations, whose rule its shape follows."""
+    """Operation in the table of graph operations; the row's rule gives its shape."""
 
     traits = traits_def(Pure())
 
     @property
-    def row_attributes(self) -> dict[str, Any]:
-        """The attributes of the row."""
+    def row_attributes(self) -> dict[str, object]:
+        """Return the row's attributes."""
         return {}
 
     def verify_(self) -> None:
@@ -218,12 +223,12 @@ class RowOp(DefinedOperation, ABC):
 
 
 class DimOp(RowOp, ABC):
-    """Along one dimension."""
+    """Operation along one dimension."""
 
     PROPERTY: ClassVar[str]
 
     @classmethod
-    def of(cls, operands: Sequence[SSAValue], dim: int, result: TensorType[Any]) -> Any:
+    def of(cls, operands: Sequence[SSAValue], dim: int, result: Tensor) -> Self:
         properties = {cls.PROPERTY: IntegerAttr(dim, i64)}
         return cls.create(operands=operands, result_types=[result], properties=properties)
 
@@ -232,19 +237,19 @@ class DimOp(RowOp, ABC):
         return cast(IntegerAttr, self.properties[self.PROPERTY]).value.data
 
     @property
-    def row_attributes(self) -> dict[str, Any]:
+    def row_attributes(self) -> dict[str, object]:
         return {"dim": self.dim}
 
 
 class DimsOp(RowOp, ABC):
-    """Of a dimension for each of the operand's."""
+    """Operation with one number for each dimension of the operand."""
 
     operand = operand_def(TensorType)
     result = result_def(TensorType)
     PROPERTY: ClassVar[str]
 
     @classmethod
-    def of(cls, operand: SSAValue, values: Sequence[int], result: TensorType[Any]) -> Any:
+    def of(cls, operand: SSAValue, values: Sequence[int], result: Tensor) -> Self:
         properties = {cls.PROPERTY: dims(values)}
         return cls.create(operands=[operand], result_types=[result], properties=properties)
 

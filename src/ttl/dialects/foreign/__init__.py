@@ -1,1 +1,1 @@
-"""IR of other tools: what is kept as it stands, since nothing here computes it."""
+"""IR of other tools, kept unmodified because nothing here computes it."""

@@ -1,9 +1,9 @@
-"""Operations, attributes and types that are kept: their text is read, held and printed again.
+"""Keep operations, attributes and types of other tools: read, hold and print their text.
 
-An operation in MLIR's generic form keeps its operands, attributes, regions and types. One in a form
-of its own keeps its text with holes for these: `%0[%1] into $0 {...}`. So values can be renamed and
-regions changed, and nothing of the text is lost. No pass computes a kept operation: those that
-meet one name it.
+An operation in MLIR's generic form keeps its operands, attributes, regions and types. One in its
+own form keeps its text with holes for these: `%0[%1] into $0 {...}`. So values can be renamed and
+regions changed without losing any text. No pass computes a kept operation: a pass that meets one
+reports its name.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from functools import cache
-from typing import Any
 
 from xdsl.dialects.builtin import ArrayAttr, MemRefLayoutAttr, StringAttr, UnregisteredAttr
 from xdsl.ir import Attribute, Operation, ParametrizedAttribute, Region, SSAValue
@@ -20,14 +19,14 @@ from xdsl.irdl import irdl_attr_definition, param_def, traits_def
 from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, OpTrait
 
-# In the text of a form: an operand, an attribute or type, a region, and a % or $ that is none.
+# Holes in a form's text: an operand, an attribute or type, a region, or a literal % or $.
 HOLE = re.compile(r"\$([ark])(\d*)")
 _TERMINATORS = ("yield", ".return", ".condition", ".terminator", ".reduce")
 _FORM, _PARTS = "form", "parts"
 
 
 class KeptOp(Operation):
-    """In MLIR's generic form."""
+    """A kept operation in MLIR's generic form."""
 
     name = "kept.operation"
     traits = traits_def()
@@ -36,14 +35,14 @@ class KeptOp(Operation):
     def has_trait(
         cls, trait: type[OpTrait] | OpTrait, *, value_if_unregistered: bool = True
     ) -> bool:
-        """Nothing is known but that it ends a block if it is called so."""
+        """Return defaults, except that some names mark the end of a block."""
         if trait is IsTerminator or isinstance(trait, IsTerminator):
             return cls.name.endswith(_TERMINATORS)
         return value_if_unregistered
 
 
 class KeptTextOp(KeptOp):
-    """In a form of its own: `form` is its text with holes, `parts` what belongs into them."""
+    """A kept operation in its own form: `form` is its text with holes, `parts` fills these."""
 
     @classmethod
     def of(
@@ -68,7 +67,9 @@ class KeptTextOp(KeptOp):
             self._print_hole(printer, kind, int(number or 0), parts)
             printer.print_string(text)
 
-    def _print_hole(self, printer: Printer, kind: str, number: int, parts: Any) -> None:
+    def _print_hole(
+        self, printer: Printer, kind: str, number: int, parts: ArrayAttr[Attribute]
+    ) -> None:
         if kind == "a":
             printer.print_ssa_value(self.operands[number])
         elif kind == "r":
@@ -87,14 +88,14 @@ def kept_text(name: str) -> type[KeptTextOp]:
     return type("KeptTextOp", (KeptTextOp,), {"name": name})
 
 
-# Which of them say where the elements of a memref lie.
+# Attributes that describe where the elements of a memref are.
 _LAYOUTS = tuple(
     f"ttcore.{each}" for each in ("cb_layout", "interleaved", "host_layout", "view", "shard")
 )
 
 
 class KeptLayout(ParametrizedAttribute, MemRefLayoutAttr):
-    """What stands between the angle brackets."""
+    """A kept layout; `body` is the text between the angle brackets."""
 
     body: StringAttr = param_def()
 
@@ -116,7 +117,7 @@ def _kept_attribute(name: str, is_type: bool) -> type[UnregisteredAttr]:
 
 
 def keep_attribute(name: str, is_type: bool, is_opaque: bool, body: str) -> Attribute:
-    """`is_opaque` is the form `#ttnn<mesh_shape 1x1>`."""
+    """Make a kept attribute or type; `is_opaque` is the form `#ttnn<mesh_shape 1x1>`."""
     if name in _LAYOUTS:
         return _kept_layout(name)(StringAttr(body))
     space = " " if is_opaque and body else ""
@@ -124,14 +125,14 @@ def keep_attribute(name: str, is_type: bool, is_opaque: bool, body: str) -> Attr
 
 
 def text_of(attribute: Attribute) -> str | None:
-    """What stands between the angle brackets of a kept attribute."""
+    """Return the text between the angle brackets of a kept attribute."""
     if isinstance(attribute, KeptLayout):
         return attribute.body.data
     return attribute.value.data.strip() if isinstance(attribute, UnregisteredAttr) else None
 
 
 def remade(op: Operation, kind: type[KeptOp]) -> KeptOp:
-    """An operation that was just read, as one of another class."""
+    """Rebuild an operation that was just read, as one of another class."""
     operands, types = list(op.operands), [result.type for result in op.results]
     regions = [region for region in op.regions]
     for region in regions:

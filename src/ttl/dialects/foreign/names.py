@@ -1,4 +1,4 @@
-"""The operations, attributes and types of others that are kept, by their full names."""
+"""The kept operations, attributes and types of other tools, by their full names."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from importlib.resources import files
 
 @cache
 def _tables() -> dict[str, frozenset[str]]:
-    """Of names.txt: `operations` and `attributes`."""
+    """Read names.txt: `operations` and `attributes`."""
     found: dict[str, set[str]] = {"operations": set(), "attributes": set()}
     kind = dialect = ""
     for line in files(__package__).joinpath("names.txt").read_text("utf-8").splitlines():
@@ -24,5 +24,5 @@ def is_operation(name: str) -> bool:
 
 
 def is_attribute(name: str) -> bool:
-    """Or a type: some names are both."""
+    """Is it an attribute or a type? Some names are both."""
     return name in _tables()["attributes"]

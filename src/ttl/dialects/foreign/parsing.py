@@ -1,13 +1,14 @@
-"""Reading what is kept: the parser falls back on it where no definition here reads a text.
+"""Read kept operations, where no definition here reads a text.
 
-rule OWN   A definition of ours reads first. Only where it cannot, or where what it reads does not
-           verify, is an operation kept.
-rule CALL  A call of the chip in MLIR's generic form has what the chip takes, or is refused; kept
-           are calls with attributes or types that only others have.
-rule NAME  Kept are the names of names.txt, and any name if the context allows unregistered ones.
-rule END   The form of an operation ends before a line that begins another one, and before a brace
-           that it has not opened.
-rule TYPES An operation in its own form writes the types of its results last.
+rule OWN   Our definitions read first. An operation is kept only if they cannot read it, or if the
+           result does not verify.
+rule CALL  A generic call of the chip must have the chip's arguments, or it is refused; calls with
+             attributes or types that only other tools have are kept.
+rule NAME  Names in names.txt are kept, and any name if the context allows unregistered ones.
+rule END   An operation's form ends before a line that starts another one, and before a closing
+           brace that it did not open.
+
+rule TYPES An operation in its own form writes its result types last.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import StringIO
-from typing import Any
 
+from xdsl.context import Context
 from xdsl.dialects.builtin import (
     ContainerType,
     DenseArrayBase,
@@ -45,18 +46,18 @@ _TYPE = re.compile(
     r"(?:tensor|memref|vector|tuple|complex)\s*<|(?:index|none|bf16|f\d+|[su]?i\d+)\b"
 )
 _GOES_ON = (",", ":", "->", "=", "(", "[", "<")
-# What binds names to the arguments of a region; the forms of others here only use names.
+# A name bound to an argument of a region; forms of other tools here only use names.
 _BINDING = re.compile(r"\s*=(?!=)")
 
 
-# Whose type is not written, because it follows from another.
+# Operations whose result type is not written, because it follows from another.
 _INDEX = ("tensor.dim", "memref.dim")
-_OWN_TYPE = ("ttkernel.TensorAccessorArgs",)  # of the same name
+_OWN_TYPE = ("ttkernel.TensorAccessorArgs",)  # the type has the same name
 _ELEMENT = ("tensor.extract", "memref.load", "affine.load")
-_CONDITION = ("arith.cmpf",)  # of tiles: those of numbers are read by their definition
+_CONDITION = ("arith.cmpf",)  # of tiles; their definition reads those of numbers
 
 
-def _element(type: Any) -> Attribute:
+def _element(type: Attribute) -> Attribute:
     found: Attribute = type.get_element_type() if isinstance(type, ContainerType) else type
     return found
 
@@ -66,20 +67,20 @@ def _is_tile(value: SSAValue) -> bool:
 
 
 class NotKept(ParseError):
-    """No form of a kept operation either: outer operations are not to blame."""
+    """Raised if a kept operation has no readable form either; outer operations are not to blame."""
 
 
 class KeepingParser(Parser):
-    """xDSL's, which keeps what others write."""
+    """xDSL's parser, extended to keep operations of other tools."""
 
     # Operations -----------------------------------------------------------------------------------
 
-    def __init__(self, *arguments: Any):
-        super().__init__(*arguments)
-        # Where a definition of ours did not do: an operation around it may be read once more.
+    def __init__(self, context: Context, text: str, file: str = "<unknown>"):
+        super().__init__(context, text, file)
+        # Where our definitions failed: an operation around the place may be read again.
         self._not_own: dict[int, ParseError | VerifyException] = {}
 
-    _kept_here = -1  # where an operation in MLIR's generic form is kept, whatever class it has
+    _kept_here = -1  # position of a generic operation to keep, whatever class it has
 
     def _get_op_by_name(self, name: str) -> type[Operation]:
         if self._kept_here >= 0 and self._is_kept(name):
@@ -104,7 +105,7 @@ class KeepingParser(Parser):
         scope = (self.blocks, self.forward_block_references)
         depth = len(self._parser_state.dialect_stack)
         try:
-            if start in self._not_own:  # and what is in it was read, too
+            if start in self._not_own:  # its contents were read too
                 raise self._not_own[start]
             op = super().parse_operation()
             if op.dialect_name() in _LOOKED_AT:
@@ -204,7 +205,7 @@ class KeepingParser(Parser):
         return keep_attribute(attr_name, is_type, is_opaque, self._expanded(body))
 
     def _expanded(self, text: str) -> str:
-        """The text with aliases in full: the module is printed without them."""
+        """Return the text with aliases expanded: the module is printed without them."""
 
         def full(match: re.Match[str]) -> str:
             found = self.attribute_aliases.get(match[0])
@@ -213,15 +214,15 @@ class KeepingParser(Parser):
         return _BLANKS.sub(" ", _ALIAS.sub(full, text)).strip()
 
 
-# Whose own definitions are narrower than what others write: they are verified while they are read.
-# All operations are verified when the module is read.
+# Dialects whose own definitions are narrower than the text of other tools: verified at once. All
+# operations are verified when the module has been read.
 _LOOKED_AT = ("arith", "d2m", "ttkernel", "tensor")
-# Whose operations the table of graphs has in a form of its own.
+# Dialects whose operations the table of graphs has in a form of its own.
 _IN_BOTH = ("ttir", "ttnn")
 
 
 def in_their_form(op: Operation) -> Operation:
-    """rule OWN, of an operation in MLIR's generic form: kept if only the form is not ours."""
+    """Keep a generic operation if only its form differs from ours (rule OWN)."""
     if isinstance(op, KeptOp):
         return op
     try:
@@ -235,7 +236,7 @@ def in_their_form(op: Operation) -> Operation:
 
 
 def _means_theirs(op: Operation) -> bool:
-    """Their widths of padding come in another order, in lists of 32 bits."""
+    """Does it have their widths of padding, in another order and in lists of 32 bits?"""
     found = {**op.properties, **op.attributes}.get("padding")
     return isinstance(found, DenseArrayBase) and found.elt_type == i32
 
@@ -258,14 +259,14 @@ def _printed(attribute: Attribute) -> str:
 
 
 class _Form:
-    """One operation in a form of its own, while it is read."""
+    """One operation in its own form, while it is read."""
 
     def __init__(self, parser: KeepingParser, start: int):
         self.parser, self.last, self.depth = parser, start, 0
         self.name = ""
         self.source: str = parser.lexer.input.content
         self.text = ""
-        self.before = ""  # the token before
+        self.before = ""  # the previous token
         self.operands: list[SSAValue] = []
         self.parts: list[Attribute] = []
         self.regions: list[Region] = []
@@ -282,7 +283,7 @@ class _Form:
         )
 
     def _types(self, count: int) -> list[Attribute]:
-        """rule TYPES"""
+        """Return the types of the results (rule TYPES)."""
         if not count:
             return []
         types: list[Attribute] = []
@@ -360,7 +361,7 @@ class _Form:
         return values[found.index]
 
     def _end(self) -> int:
-        """Where the text before the current token ends."""
+        """Return where the text before the current token ends."""
         position = self.parser.pos
         while self.source[position - 1].isspace():
             position -= 1

@@ -1,7 +1,7 @@
-"""TTIR as tt-mlir writes it, in destination-passing style or not, by the table of its forms.
+"""TTIR as tt-mlir writes it, in destination-passing style or not, read by the table of forms.
 
-What the table of graphs has in just this form is an operation of dialects/ttir.py; the rest is
-brought to it by ttir-to-ttir-decomposition.
+An operation that the table of graphs has in exactly this form is one of dialects/ttir.py;
+ttir-to-ttir-decomposition converts the rest.
 """
 
 from __future__ import annotations
@@ -33,24 +33,24 @@ _NOT_FIELDS = (_SEGMENTS, "resultSegmentSizes")
 
 
 class FormOp(KeptOp):
-    """An operation of the table of forms. ValueError from what is read of it if it is wrong."""
+    """An operation of the table of forms; its methods raise ValueError if it is wrong."""
 
     FORMS: ClassVar[tuple[Form, ...]]
 
     @property
     def form(self) -> Form:
-        """The one that has all attributes."""
+        """Return the form that has all attributes."""
         given = self.fields.keys()
         return next((each for each in self.FORMS if given <= each.attributes.keys()), self.FORMS[0])
 
     @property
     def fields(self) -> dict[str, Attribute]:
-        """Attributes and properties; those with a dot are notes of others."""
+        """Return attributes and properties; names with a dot are notes of other tools."""
         both = {**self.properties, **self.attributes}
         return {k: v for k, v in both.items() if "." not in k and k not in _NOT_FIELDS}
 
     def values(self) -> dict[str, Any]:
-        """The attributes as Python values."""
+        """Return the attributes as Python values."""
         given, form = self.fields, self.form
         for name in given:
             if name not in form.attributes:
@@ -61,7 +61,7 @@ class FormOp(KeptOp):
         }
 
     def inputs(self) -> list[SSAValue | None]:
-        """The operands by the table's order, without buffers for results; missing ones are None."""
+        """Return operands in the table's order, without result buffers; None for missing ones."""
         form, operands = self.form, list(self.operands)
         groups = self._groups()
         if groups is not None:
@@ -117,7 +117,7 @@ def _by_groups(
 # Attributes ---------------------------------------------------------------------------------------
 
 
-def _value(name: str, kind: str, attribute: Attribute | None, default: object) -> Any:
+def _value(name: str, kind: str, attribute: Attribute | None, default: object) -> object:
     if attribute is None:
         if default is REQUIRED:
             raise ValueError(f"`{name}` is missing")
@@ -128,7 +128,7 @@ def _value(name: str, kind: str, attribute: Attribute | None, default: object) -
     return found if found is not None else _plain(name, kind, attribute)
 
 
-def _plain(name: str, kind: str, attribute: Attribute) -> Any:
+def _plain(name: str, kind: str, attribute: Attribute) -> object:
     if kind == "bool" and isinstance(attribute, UnitAttr):
         return True
     if kind == "text" and isinstance(attribute, StringAttr):
@@ -147,7 +147,7 @@ def _integers(name: str, attribute: Attribute) -> list[int]:
     if isinstance(attribute, IntegerAttr):
         return [attribute.value.data]
     if isinstance(attribute, DenseArrayBase):
-        values: Sequence[Any] = attribute.get_values()
+        values: Sequence[int | float] = attribute.get_values()
     elif isinstance(attribute, DenseIntOrFPElementsAttr):
         values = attribute.get_values()
     elif isinstance(attribute, ArrayAttr) and all(isinstance(v, IntegerAttr) for v in attribute):
@@ -162,7 +162,7 @@ def _integers(name: str, attribute: Attribute) -> list[int]:
 
 @cache
 def form_class(name: str) -> type[FormOp] | None:
-    """Of an operation `ttir.<...>`, if the table has it."""
+    """Return the class of an operation `ttir.<...>`, if the table has it."""
     dialect, _, plain = name.partition(".")
     if dialect != "ttir" or plain not in FORMS:
         return None

@@ -1,7 +1,7 @@
-"""ttl: the user's program, one operation for each thing a user can say.
+"""ttl: the user's program, with one operation for each construct of the language.
 
-Block operations come from the op table: `ttl.<name>` works on whole blocks, `ttl.tile_<name>` on
-every tile of a block once it is known where the operands are (a buffer, or the DST registers).
+The op table defines block operations: `ttl.<name>` works on whole blocks, `ttl.tile_<name>` on
+every tile of a block, after the places of the operands are known (a buffer, or DST registers).
 """
 
 from __future__ import annotations

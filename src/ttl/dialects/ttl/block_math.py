@@ -71,7 +71,7 @@ def _one_number(op: FillOp | TileFillOp) -> None:
 
 
 class FillOp(QuickOperation):
-    """A block full of `value`, or of a `number` that is known when the kernel runs."""
+    """A block full of `value`, or of a run-time `number`."""
 
     name = "ttl.fill"
     number = opt_operand_def()
@@ -83,7 +83,7 @@ class FillOp(QuickOperation):
 
 
 class BlockMathOp(QuickOperation, ABC):
-    """An operation of the op table on whole blocks; its numbers are in `parameters`, by name."""
+    """An operation of the op table on whole blocks, with its numbers in `parameters`, by name."""
 
     inputs = var_operand_def(TensorType)
     result = result_def(TensorType)
@@ -98,7 +98,7 @@ class BlockMathOp(QuickOperation, ABC):
             raise VerifyException(f"the result of {self.name} has type {expected}")
 
     def given_types(self) -> dict[str, Any]:
-        """An element type or a shape that was asked for is that of the result."""
+        """Return the requested element type or shape, which the result has, and dimensions."""
         result = block_type(self.result.type)
         asked = {Kind.DTYPE: result.dtype, Kind.SHAPE: result.shape}
         parameters = self.ENTRY.parameters
@@ -113,9 +113,9 @@ class BlockMathOp(QuickOperation, ABC):
 
 
 class TileMathOp(QuickOperation, ABC):
-    """The same on every tile, operands in buffers (tensor) or in registers (!ttl.dst).
+    """An op-table operation on every tile, operands in buffers (tensor) or registers (!ttl.dst).
 
-    `element_type` is that of integer operands.
+    `element_type` is the type of integer operands.
     """
 
     inputs = var_operand_def()
@@ -150,11 +150,11 @@ class TileFillOp(QuickOperation):
         _one_number(self)
 
 
-# Buffer to registers.
+# From a buffer to registers.
 TileCopyOp = define_operation(
     "ttl.tile_copy", source=operand_def(TensorType), result=result_def(DstType)
 )
-# Registers to other registers: of a value that is needed again after a change in place.
+# From registers to others: for a value that is needed after a change in place.
 TileDuplicateOp: type[QuickOperation] = define_operation(
     "ttl.tile_duplicate", source=operand_def(DstType), result=result_def(DstType)
 )
@@ -168,11 +168,11 @@ def packing_of(store: Operation) -> dict[str, Attribute]:
 
 
 class TileStoreOp(QuickOperation):
-    """Registers to a reserved block.
+    """Pack registers into a reserved block.
 
-    With `accumulate` the packer adds to what is there; with `after_first` too, not in the first
-    iteration of the loop around it. `in_order`: the block's tiles are packed one after the other,
-    once. `relu`: what is below zero becomes zero on the way.
+    With `accumulate` the packer adds to the block; with `after_first`, only after the first
+    iteration of the loop around it. `in_order`: the block's tiles are packed once, one after the
+    other. `relu`: values below zero become zero.
     """
 
     name = "ttl.tile_store"
@@ -185,7 +185,7 @@ class TileStoreOp(QuickOperation):
 
 
 class ComputeOp(QuickOperation):
-    """A DST section: what happens between acquiring and releasing the registers."""
+    """A DST section: the operations between acquiring and releasing the registers."""
 
     name = "ttl.compute"
     body = region_def("single_block")
@@ -214,15 +214,15 @@ class TileCallOp(QuickOperation):
     value = opt_prop_def(FloatAttr)
     parameters = opt_prop_def(DictionaryAttr)
     element_type = opt_prop_def(StringAttr)  # of integers
-    sizes = opt_prop_def(ArrayAttr)  # of a matrix product: columns and rows of the result
-    accumulate = opt_prop_def(UnitAttr)  # this and what follows: of a store
+    sizes = opt_prop_def(ArrayAttr)  # for a matrix product: columns and rows of the result
+    accumulate = opt_prop_def(UnitAttr)  # for a store, like the next three
     after_first = opt_prop_def(UnitAttr)
     in_order = opt_prop_def(UnitAttr)
     relu = opt_prop_def(UnitAttr)
-    left_in_dst = opt_prop_def(UnitAttr)  # of two operands, one in a buffer, the left is not
+    left_in_dst = opt_prop_def(UnitAttr)  # the left operand is in a register
     buffers = var_operand_def(TensorType)
     tiles = var_operand_def(IndexType)
     registers = var_operand_def(IndexType)
-    number = opt_operand_def()  # that a fill takes when the kernel runs
+    number = opt_operand_def()  # run-time number of a fill
 
     irdl_options = (AttrSizedOperandSegments(as_property=True),)

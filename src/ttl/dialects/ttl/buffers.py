@@ -89,22 +89,22 @@ class DataflowBufferType(ParametrizedAttribute, TypeAttribute):
 
 
 class DeclareBufferOp(QuickOperation):
-    """A dataflow buffer of the operation. Its index is set by ttl-finalize-dfb-indices."""
+    """A dataflow buffer of the operation; ttl-finalize-dfb-indices sets its index."""
 
     name = "ttl.dataflow_buffer"
     sym_name = prop_def(SymbolNameConstraint())
     type = prop_def(DataflowBufferType)
     index = opt_prop_def(IntegerAttr)
     unpack_to_dest_fp32 = opt_prop_def(IntegerAttr)
-    compiler_allocated = opt_prop_def(UnitAttr)  # holds values of expressions, not of the user
-    row_room = opt_prop_def(UnitAttr)  # row-major: is there room after each row? set likewise
-    tensor = opt_prop_def(IntegerAttr)  # the position of the tensor in whose shards it lies
+    compiler_allocated = opt_prop_def(UnitAttr)  # for values of expressions
+    row_room = opt_prop_def(UnitAttr)  # row-major: is there room after each row? set with the index
+    tensor = opt_prop_def(IntegerAttr)  # position of the tensor whose shards it is in
     tensor_offset = opt_prop_def(IntegerAttr)  # in bytes, from the start of a shard
     traits = traits_def(SymbolOpInterface())
 
     @property
     def size_bytes(self) -> int:
-        """Of L1 that it takes: none where a tensor has it already."""
+        """Return its size in L1: zero if it is in a tensor."""
         if self.tensor is not None:
             return 0
         blocks, type = self.type.block_count.value.data, self.type
@@ -127,7 +127,7 @@ class AcquireOp(QuickOperation, ABC):
     block = result_def(TensorType)
 
     def verify_(self) -> None:
-        """Of a buffer that several share, blocks of some are smaller than its own."""
+        """Check the block's type; of a shared buffer, some blocks are smaller than the buffer's."""
         buffer, block = self.buffer.type, block_type(self.block.type)
         assert isinstance(buffer, DataflowBufferType)
         is_part = self.block.type.element_type == buffer.tile and (
@@ -155,7 +155,7 @@ class CanAcquireOp(QuickOperation):
 
 
 PushOp = define_operation("ttl.dfb_push", ReleaseOp)
-PUBLISHED = "published"  # on a push: a tensor has what it makes readable
+PUBLISHED = "published"  # on a push: a tensor already has the data
 
 
 class PopOp(ReleaseOp):
@@ -163,10 +163,10 @@ class PopOp(ReleaseOp):
 
 
 class HandOverOp(ReleaseOp):
-    """The oldest block that the buffer's end holds gets another name: it is acquired again.
+    """Give the oldest block at a buffer's end another name, by acquiring it again.
 
-    Nothing happens on the chip: acquiring does not move the buffer's pointers, releasing does. The
-    acquire that follows is marked `resumed`.
+    The chip does nothing: only releases move the buffer's pointers, not acquires. The acquire that
+    follows is marked `resumed`.
     """
 
     name = "ttl.dfb_hand_over"
@@ -174,7 +174,7 @@ class HandOverOp(ReleaseOp):
 
 
 class ScopeEndOp(QuickOperation):
-    """The end of a `with`, or of what the program leaves to be finished: blocks or transfers.
+    """The end of a `with`, or of blocks or transfers that the program leaves to be finished.
 
     ttl-insert-copy-wait waits for the transfers, ttl-insert-cb-sync releases the blocks in order.
     """
@@ -219,29 +219,29 @@ class WriteElementOp(QuickOperation):
 
 
 def is_resumed(op: Operation) -> bool:
-    """Does an acquire give a block that the kernel holds already another name?"""
+    """Does an acquire only give a held block another name?"""
     return "resumed" in op.attributes
 
 
 def buffer_of(block: SSAValue) -> SSAValue:
-    """The dataflow buffer a block was acquired from."""
+    """Return the dataflow buffer that a block was acquired from."""
     assert isinstance(block.owner, AcquireOp)
     return block.owner.buffer
 
 
-End = tuple[SSAValue, bool]  # a buffer, and whether it is the end that reserves and pushes
+End = tuple[SSAValue, bool]  # a buffer, and whether it is the producer's end
 
 
 def end_of(op: AcquireOp | ReleaseOp | CanAcquireOp) -> End:
-    """The end that an operation acts on."""
+    """Return the end that an operation acts on."""
     if isinstance(op, (HandOverOp, CanAcquireOp)):
         return op.buffer, op.is_wait is None
     return op.buffer, isinstance(op, (ReserveOp, PushOp))
 
 
 def released_by(op: ReleaseOp, held: Sequence[SSAValue]) -> SSAValue | None:
-    """Which of the blocks that its end holds a release is meant for; if nothing says so, the
-    oldest, which stands first.
+    """Return which of the held blocks a release is for; without a number, the oldest, which is
+    first.
     """
     number = op.attributes.get("number")
     meant = [b for b in held if number is not None and _number(b) == number]
@@ -253,7 +253,7 @@ def _number(block: SSAValue) -> Attribute | None:
 
 
 def buffer_name(buffer: SSAValue) -> str:
-    """The name under which the module declares it."""
+    """Return the name in the buffer's declaration."""
     assert isinstance(buffer.owner, BindBufferOp)
     name: str = buffer.owner.buffer.root_reference.data
     return name
@@ -264,7 +264,7 @@ def buffer_name_of(block: SSAValue) -> str:
 
 
 def page_bytes_of(buffer: SSAValue) -> int:
-    """Of a buffer that a kernel has bound: the bytes of a tile, or from one row to the next."""
+    """Return a bound buffer's page size: bytes of a tile, or from one row to the next."""
     assert isinstance(buffer.owner, BindBufferOp)
     return buffer.owner.result.type.page_bytes(buffer.owner.row_room is not None)
 
@@ -274,7 +274,7 @@ def is_tensor_backed(buffer: SSAValue) -> bool:
 
 
 def backing_tensors(module: ModuleOp) -> set[Attribute]:
-    """The positions of the tensors in whose shards buffers lie."""
+    """Return the positions of tensors with buffers in their shards."""
     declared = (op for op in module.ops if isinstance(op, DeclareBufferOp))
     return {op.tensor for op in declared if op.tensor is not None}
 

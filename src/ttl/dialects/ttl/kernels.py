@@ -1,4 +1,4 @@
-"""What kernels of the ttl dialect have besides blocks and transfers: the node, arguments, numbers,
+"""Kernel operations of the ttl dialect other than blocks and transfers: nodes, arguments, numbers,
 prints and marks.
 """
 
@@ -45,10 +45,10 @@ class SignpostOp(QuickOperation):
 
 
 class PrintOp(QuickOperation):
-    """print(): a format with the scalars, and what `shows` says of one object, after `before`.
+    """print(): a format with scalars, and after `before` the object that `shows` describes.
 
-    The object stands among the values, after the scalars of `before`: a block, a dataflow buffer,
-    or a tensor, after which comes a buffer for its pages.
+    The object is among the values, after the scalars of `before`: a block, a dataflow buffer, or a
+    tensor, which is followed by a buffer for its pages.
     """
 
     name = "ttl.print"
@@ -58,16 +58,16 @@ class PrintOp(QuickOperation):
     position = prop_def(IntegerAttr)
     num_pages = prop_def(IntegerAttr)
     heading = opt_prop_def(StringAttr)
-    end = opt_prop_def(StringAttr)  # of the text, if it is not a newline
-    thread = opt_prop_def(StringAttr)  # of a compute kernel, if the program names one
+    end = opt_prop_def(StringAttr)  # of the text, if not a newline
+    thread = opt_prop_def(StringAttr)  # a compute kernel's, if the program names one
     unset = opt_prop_def(UnitAttr)  # the block holds no data yet
     values = var_operand_def()
 
 
 class AssertOp(QuickOperation):
-    """Where the condition is false the kernel fails: it `error`, as in "raised IndexError".
+    """An assertion; if the condition is false, the kernel `error`, as in "raised IndexError".
 
-    With a `code`, and then a `help`, it breaks a rule of the language: `error` is the message.
+    With `code` and `help`, it breaks a rule of the language: `error` is the message.
     """
 
     name = "ttl.assert"
@@ -86,10 +86,10 @@ class FloatDivisionOp(QuickOperation, ABC):
 
 
 FloorDivideOp = define_operation("ttl.floor_divide", FloatDivisionOp)
-# What the rounded quotient leaves; it has the sign of the divisor.
+# The remainder of that division; it has the divisor's sign.
 RemainderOp = define_operation("ttl.remainder", FloatDivisionOp)
 
 
 def is_scalar_math(op: Operation) -> bool:
-    """Does it only calculate numbers from numbers?"""
+    """Does it only compute numbers from numbers?"""
     return op.name.startswith("arith.") or isinstance(op, (NodeIndexOp, FloatDivisionOp))

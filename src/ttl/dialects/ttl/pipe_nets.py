@@ -1,11 +1,11 @@
 """Pipe nets of the ttl dialect.
 
-A net is declared once in the module with the nodes of its pipes. `ttl.if_src` and `ttl.if_dst` run
-their body once for each pipe that starts or ends at the node, in the order of the declaration; the
-copies in it are ordinary `ttl.copy` with the pipe at one end:
-* `ttl.copy %pipe, %block` posts the block (transfer `receive`), and does not wait;
-* `ttl.copy %block, %pipe` waits for the posts of all receivers and sends (transfer `send`); when it
-  is through, the block may be used again.
+The module declares a net once, with the nodes of its pipes. `ttl.if_src` and `ttl.if_dst` run their
+body once for each pipe that starts or ends at the node, in the order of the declaration. Copies in
+it are ordinary `ttl.copy` with the pipe at one end:
+* `ttl.copy %pipe, %block` posts the block (transfer `receive`), without waiting;
+* `ttl.copy %block, %pipe` waits for the posts of all receivers and sends (transfer `send`); after
+  that, the block may be reused.
 The n-th send of a pipe meets the n-th post of each of its receivers.
 """
 
@@ -64,10 +64,10 @@ Node = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class PipeNodes:
-    """Where a pipe starts, and the corners of the rectangle of nodes where it ends.
+    """A pipe's source, and the corners of the rectangle of nodes where it ends.
 
-    A range over ends of columns has less than a rectangle: the nodes `before` it and `after` it
-    in the order of columns are none of its receivers.
+    A range over ends of columns is less than a rectangle: the nodes `before` and `after` it, in the
+    order of columns, are not among its receivers.
     """
 
     source: Node
@@ -78,7 +78,7 @@ class PipeNodes:
 
     @classmethod
     def to(cls, source: Node, receivers: list[Node]) -> PipeNodes:
-        """To receivers in the order of columns that follow each other in those rows."""
+        """Make a pipe to consecutive receivers in the order of columns."""
         columns, rows = ([node[axis] for node in receivers] for axis in (0, 1))
         first, last = (min(columns), min(rows)), (max(columns), max(rows))
         around = cls(source, first, last)
@@ -88,7 +88,7 @@ class PipeNodes:
 
     @property
     def receivers(self) -> list[Node]:
-        """y fastest."""
+        """Return the receivers, y fastest."""
         (x0, y0), (x1, y1) = self.first, self.last
         around = [(x, y) for x in range(x0, x1 + 1) for y in range(y0, y1 + 1)]
         return around[self.before : len(around) - self.after]
@@ -111,7 +111,7 @@ class PipeNodes:
 
 @irdl_attr_definition
 class PipeType(ParametrizedAttribute, TypeAttribute):
-    """A pipe of a net as the node sees it that has a role in it: `src` or `dst`."""
+    """A pipe of a net on a node with a role in it: `src` or `dst`."""
 
     name = "ttl.pipe"
     net: SymbolRefAttr = param_def()
@@ -123,20 +123,20 @@ class PipeType(ParametrizedAttribute, TypeAttribute):
 
 
 class DeclarePipeNetOp(QuickOperation):
-    """A net; each pipe as the numbers of PipeNodes, a rectangle without the last two."""
+    """A net; each pipe is the numbers of PipeNodes, a rectangle without the last two."""
 
     name = "ttl.pipe_net"
     sym_name = prop_def(SymbolNameConstraint())
     pipes = prop_def(ArrayAttr[DenseArrayBase[IntegerType]])
-    written_names = opt_prop_def(ArrayAttr[StringAttr])  # of the pipes, as the program has them
-    # Where they are made: lines and columns in the file of the net.
+    written_names = opt_prop_def(ArrayAttr[StringAttr])  # the pipes' names in the program
+    # Where the program makes them: lines and columns in the net's file.
     written_spans = opt_prop_def(ArrayAttr[DenseArrayBase[IntegerType]])
     resources = opt_prop_def(DictionaryAttr)  # set by ttl-assign-pipe-resources
     traits = traits_def(SymbolOpInterface())
 
     @property
     def written(self) -> list[tuple[str, Span | None]]:
-        """The pipes as the program names them and where it makes them; empty if not known."""
+        """Return the pipes' names in the program and their places; [] if unknown."""
         span = span_of(self.location)
         if self.written_names is None or self.written_spans is None or span is None:
             return []
@@ -151,7 +151,7 @@ class DeclarePipeNetOp(QuickOperation):
         return self.written_names.data[number].data
 
     def write(self, pipes: list[tuple[str, Span | None]]) -> None:
-        """Remember their names, and where the program makes them if that is the net's file."""
+        """Remember the pipes' names, and their places if these are in the net's file."""
         self.properties["written_names"] = ArrayAttr([StringAttr(name) for name, _ in pipes])
         own = span_of(self.location)
         spans = [span for _, span in pipes if span is not None and own is not None
@@ -177,7 +177,7 @@ class DeclarePipeNetOp(QuickOperation):
         return [PipeNodes((r[0], r[1]), (r[2], r[3]), (r[4], r[5]), *r[6:]) for r in rows]
 
     def most_on_a_node(self, role: str) -> int:
-        """Of the pipes in which one node has the role."""
+        """Return the largest number of pipes in which one node has the role."""
         counts = Counter(node for pipe in self.nodes for node in pipe.nodes_of(role))
         return max(counts.values())
 
@@ -194,7 +194,7 @@ class DeclarePipeNetOp(QuickOperation):
 
 
 def _launch_grid(op: Operation) -> Node:
-    """That of the module; without one every node is in it."""
+    """Return the module's grid; without one, any node is valid."""
     grid = module_of(op).attributes.get("ttl.launch_grid") if op.parent_op() else None
     if not isinstance(grid, ArrayAttr):
         return (1 << 30, 1 << 30)
@@ -224,7 +224,7 @@ def find_net(module: ModuleOp, net: SymbolRefAttr) -> DeclarePipeNetOp | None:
 
 
 class ForEachPipeOp(NetUserOp, ABC):
-    """The body runs for each pipe of the net in which the node has the role.
+    """Runs its body for each pipe of the net in which the node has the role.
 
     The block's arguments are the pipe and, as in a loop, the values that the body changes.
     """
@@ -292,8 +292,8 @@ class PipeValueOp(QuickOperation):
             raise VerifyException(f"{self.name} has one number for each pipe of {net.sym_name}")
 
 
-# After ttl-lower-pipe-roles a kernel goes over the pipes in which its node has a role: a pipe is
-# known by its place among them.
+# After ttl-lower-pipe-roles a kernel iterates over the pipes in which its node has a role: it
+# identifies a pipe by its place among them.
 
 
 class PipeCountOp(NetUserOp):
@@ -307,13 +307,13 @@ class PipeCountOp(NetUserOp):
 class LocalPipeOp(NetUserOp):
     """The pipe at `place` among those in which the node has the role.
 
-    Where the program names the pipe itself, a node without the role in it has no such place. It is
-    an error if one comes here.
+    If the program names the pipe itself, a node without the role has no such place. It is an error
+    if such a node gets here.
     """
 
     name = "ttl.local_pipe"
     place = operand_def(IndexType)
-    written = opt_prop_def(StringAttr)  # the name of a pipe that the program names
+    written = opt_prop_def(StringAttr)  # the pipe's name, if the program names it
     result = result_def(PipeType)
 
 

@@ -29,7 +29,7 @@ __all__ = [
 
 
 class DeclareSemaphoreOp(QuickOperation):
-    """A value on each node. Its index is set by ttl-assign-pipe-resources."""
+    """A value on each node; ttl-assign-pipe-resources sets its index."""
 
     name = "ttl.semaphore"
     sym_name = prop_def(SymbolNameConstraint())
@@ -39,10 +39,10 @@ class DeclareSemaphoreOp(QuickOperation):
 
 
 class SemaphoreOp(QuickOperation, ABC):
-    """An operation on a semaphore; which nodes' value it is, is in `place`.
+    """An operation on a semaphore, on the nodes in `place`.
 
-    `place` is empty for the node's own, x and y of another node, or the four corners x, y, x, y of
-    a rectangle of nodes, the last one in it. The value has 32 bits without sign.
+    `place` is empty for the own node, x and y of another node, or the four corners x, y, x, y of a
+    rectangle of nodes, including the last. The value has 32 bits without sign.
     """
 
     semaphore = prop_def(SymbolRefAttr)
@@ -64,7 +64,7 @@ class SemaphoreOp(QuickOperation, ABC):
 
 
 class SemaphoreWaitOp(SemaphoreOp):
-    """Until the node's own value is `value`, or with `at_least` not less than it."""
+    """Wait until the node's own value is `value`, or with `at_least` not less."""
 
     name = "ttl.semaphore_wait"
     at_least = opt_prop_def(UnitAttr)
@@ -74,7 +74,7 @@ class SemaphoreWaitOp(SemaphoreOp):
 SemaphoreSetOp = define_operation("ttl.semaphore_set", SemaphoreOp, PLACES=0)
 SemaphoreSetRemoteOp = define_operation("ttl.semaphore_set_remote", SemaphoreOp, PLACES=2)
 SemaphoreIncRemoteOp = define_operation("ttl.semaphore_inc_remote", SemaphoreOp, PLACES=2)
-# On all nodes of a rectangle, the own one too if it is in it.
+# On all nodes of a rectangle, which may include the own node.
 SemaphoreSetMulticastOp = define_operation("ttl.semaphore_set_multicast", SemaphoreOp, PLACES=4)
 
 

@@ -1,4 +1,4 @@
-"""Data movement in the ttl dialect: slices of tensors, copies, and what is waited for."""
+"""Data movement in the ttl dialect: slices of tensors, copies, transfers and waits."""
 
 from __future__ import annotations
 
@@ -38,13 +38,13 @@ class TransferType(ParametrizedAttribute, TypeAttribute):
 
 @irdl_attr_definition
 class GroupType(ParametrizedAttribute, TypeAttribute):
-    """Transfers that are waited for together."""
+    """Transfers that the program waits for together."""
 
     name = "ttl.transfer_group"
 
 
 class TensorSliceOp(QuickOperation):
-    """The tiles of a tensor that start at `starts`; the result type gives the extent."""
+    """The tiles of a tensor from `starts` on; the result type gives the extent."""
 
     name = "ttl.tensor_slice"
     tensor = operand_def(TensorType)
@@ -62,7 +62,7 @@ class TensorSliceOp(QuickOperation):
 
 
 class CopyOp(QuickOperation):
-    """Between a block and a slice of a tensor, another block, or a pipe."""
+    """A copy between a block and a slice of a tensor, another block, or a pipe."""
 
     name = "ttl.copy"
     source = operand_def()
@@ -71,7 +71,7 @@ class CopyOp(QuickOperation):
 
     @property
     def pipe(self) -> SSAValue | None:
-        """The pipe that the block is sent through, or received from."""
+        """Return the pipe that the block is sent through, or received from."""
         ends = (self.source, self.destination)
         return next((end for end in ends if isinstance(end.type, PipeType)), None)
 
@@ -101,10 +101,10 @@ class CopyOp(QuickOperation):
 
 
 class MulticastOp(QuickOperation):
-    """A block to where `destination` is in its buffer, on all nodes of a rectangle: x, y, x, y.
+    """Copy a block to the place of `destination` on all nodes of a rectangle: x, y, x, y.
 
-    Not on the own node if source and destination are one block. Receivers say by semaphores that
-    they have reserved theirs.
+    The own node is left out if source and destination are one block. Receivers signal with
+    semaphores that they have reserved theirs.
     """
 
     name = "ttl.multicast"
@@ -127,14 +127,14 @@ class MulticastOp(QuickOperation):
 
 
 class NoTransferOp(QuickOperation):
-    """What a variable for a transfer holds before there is one; there is nothing to wait for."""
+    """The initial content of a variable for a transfer; there is nothing to wait for."""
 
     name = "ttl.no_transfer"
     transfer = result_def(TransferType)
 
 
 class TransferPartsOp(QuickOperation):
-    """A receive as numbers: the place of its pipe among the node's, and which post it is of."""
+    """A receive as numbers: the place of its pipe among the node's, and the number of its post."""
 
     name = "ttl.transfer_parts"
     transfer = operand_def(TransferType)
@@ -158,14 +158,14 @@ class WaitTransferOp(QuickOperation):
 
 
 class ResumeTransferOp(QuickOperation):
-    """Another name for a transfer under way: of the transfers handed over, the next."""
+    """Another name for the next transfer handed over."""
 
     name = "ttl.resume_transfer"
     transfer = result_def(TransferType)
 
 
 class HandOverTransferOp(QuickOperation):
-    """From here on another name stands for the transfer: see ResumeTransferOp."""
+    """Let another name replace the transfer from here on: see ResumeTransferOp."""
 
     name = "ttl.hand_over_transfer"
     transfer = operand_def(TransferType)
@@ -177,7 +177,7 @@ class GroupOp(QuickOperation):
 
 
 class GroupAddOp(QuickOperation):
-    """From here on the group waits for the transfer, and nobody else does."""
+    """Let the group wait for the transfer from here on; no other operation may."""
 
     name = "ttl.group_add"
     group = operand_def(GroupType)
@@ -190,7 +190,7 @@ class GroupWaitOp(QuickOperation):
 
 
 def copies_of(transfer: SSAValue) -> list[CopyOp]:
-    """The copies that a transfer may be of: a variable may have left the body of a pipe's role."""
+    """Return the copies a transfer may come from: a variable may have left a role's body."""
     op = transfer.owner
     if isinstance(op, CopyOp):
         return [op]

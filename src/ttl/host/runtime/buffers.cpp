@@ -71,6 +71,8 @@ namespace ttl_kernel {
 
 using namespace ttl_host;
 
+namespace detail {
+
 // A second wait counts from the same front as the first.
 void cb_wait_front(uint32_t index, uint32_t pages, int line) {
   Fiber& fiber = self(line);
@@ -123,20 +125,22 @@ void cb_push_back(uint32_t index, uint32_t pages, int line) {
   wake(fiber, buffer);
 }
 
-bool cb_pages_available_at_front(uint32_t index, uint32_t pages, int line) {
-  Fiber& fiber = self(line);
-  CircularBuffer& buffer = buffer_at(fiber, index, line);
-  check_capacity(buffer, pages, "cb_pages_available_at_front", line);
-  if (buffer.filled < pages) let_others_run(fiber, line);
-  return buffer.filled >= pages;
-}
-
 bool cb_pages_reservable_at_back(uint32_t index, uint32_t pages, int line) {
   Fiber& fiber = self(line);
   CircularBuffer& buffer = buffer_at(fiber, index, line);
   check_capacity(buffer, pages, "cb_pages_reservable_at_back", line);
   if (buffer.plan->pages - buffer.filled < pages) let_others_run(fiber, line);
   return buffer.plan->pages - buffer.filled >= pages;
+}
+
+}  // namespace detail
+
+bool cb_pages_available_at_front(uint32_t index, uint32_t pages, int line) {
+  Fiber& fiber = self(line);
+  CircularBuffer& buffer = buffer_at(fiber, index, line);
+  check_capacity(buffer, pages, "cb_pages_available_at_front", line);
+  if (buffer.filled < pages) let_others_run(fiber, line);
+  return buffer.filled >= pages;
 }
 
 }  // namespace ttl_kernel

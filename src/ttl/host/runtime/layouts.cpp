@@ -47,19 +47,19 @@ auto element(Page page, uint32_t number, uint32_t bytes) {
 
 }  // namespace ttl_host
 
-// api/compute/tilize.h
-namespace ckernel {
+namespace ckernel::detail {
 
 using namespace ttl_host;
 
-void tilize_init(uint32_t in, uint32_t tiles, uint32_t, uint32_t line) {
-  begin(FpuKind::Tilize, in, tiles, tiles, static_cast<int>(line));
+// api/compute/tilize.h: tilize_init and tilize_uninit
+void begin_tilize(uint32_t in, uint32_t tiles, int line) {
+  begin(FpuKind::Tilize, in, tiles, tiles, line);
 }
+void end_tilize() { begin_mode({FpuKind::None, 0}); }
 
-void tilize_uninit(uint32_t, uint32_t) { begin_mode({FpuKind::None, 0}); }
-
-void tilize_block(uint32_t in_index, uint32_t tiles, uint32_t out_index, uint32_t in_tile,
-                  uint32_t out_tile, int line) {
+// api/compute/tilize.h: tilize_block
+void tilize(uint32_t in_index, uint32_t tiles, uint32_t out_index, uint32_t in_tile,
+            uint32_t out_tile, int line) {
   Fiber& fiber = self(line);
   Compute& compute = compute_of(fiber);
   check_begun(compute, FpuKind::Tilize, tiles, tiles, "tilize_block", line);
@@ -80,10 +80,6 @@ void tilize_block(uint32_t in_index, uint32_t tiles, uint32_t out_index, uint32_
     out.format->pack(compute.slots[0], reserved_tile(fiber, out, out_tile + t, line));
   }
 }
-
-}  // namespace ckernel
-
-namespace ckernel::detail {
 
 // api/compute/pack_untilize.h: pack_untilize_init and pack_untilize_uninit
 void begin_untilize(uint32_t in, uint32_t tiles, uint32_t row_tiles, int line) {

@@ -218,6 +218,7 @@ struct alignas(64) Fiber {
   List<OpenCopy> copies;
   List<OpenPipeCopy> pipe_copies;
   AwaitedMark awaited_mark;
+  uint32_t call_depth;  // of recorded calls, one in another
 };
 
 // Of a thread: the tiles of a matrix product, unpacked, memory for what is under way, and stacks.
@@ -281,6 +282,7 @@ struct Run {
   uint64_t random;
   uint32_t event_capacity, printed_capacity;
   struct WrittenTensor* written;  // by tensor; null where writes are not followed
+  struct CallSites* call_sites;   // null where calls are not recorded
 };
 
 constexpr uint32_t semaphore_bytes = 16;
@@ -325,6 +327,12 @@ uint32_t random_below(Run& run, uint32_t count);
 // Returns the event's position; call only when program->trace is set.
 uint32_t record(Fiber& fiber, TtlEventKind kind, uint32_t subject, uint64_t value, int line);
 void record_buffer(Fiber& fiber, TtlEventKind kind, const CircularBuffer& buffer, int line);
+
+// calls.cpp. False without memory.
+bool record_calls(Run& run);
+void forget_calls(Run& run);
+
+uint32_t kernel_position(const Run& run, const TtlKernel* kernel);
 
 // transfers.cpp. Faults where a kernel ends with transfers that no barrier has waited for; where all
 // have ended and some are under way: by hand a kernel may end before what it sent to other nodes has

@@ -9,14 +9,6 @@ namespace {
 
 alignas(64) const float zeros[tile_values] = {};  // what a slot holds before the first product
 
-void begin_matmul(uint32_t transpose, uint32_t columns, uint32_t rows) {
-  begin_mode({FpuKind::Matmul, 0});
-  Compute& compute = compute_of(self());
-  compute.matmul_transpose = transpose;
-  compute.matmul_columns = columns;
-  compute.matmul_rows = rows;
-}
-
 // Phases 0 and 1 take the first digits of source B, phase 2 the others and the first of source A.
 void multiply_in_three_phases(Fiber& fiber, const float* left, const float* right,
                               const float* before, float* out) {
@@ -66,13 +58,17 @@ void multiply(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32
 
 }  // namespace ttl_host
 
-namespace ckernel {
+namespace ckernel::detail {
 
 using namespace ttl_host;
 
-// api/compute/matmul.h
-void matmul_init(uint32_t, uint32_t, const uint32_t transpose, uint32_t) {
-  begin_matmul(transpose, 1, 1);
+// api/compute/matmul.h: matmul_init, matmul_block_init
+void begin_matmul(uint32_t transpose, uint32_t columns, uint32_t rows) {
+  begin_mode({FpuKind::Matmul, 0});
+  Compute& compute = compute_of(self());
+  compute.matmul_transpose = transpose;
+  compute.matmul_columns = columns;
+  compute.matmul_rows = rows;
 }
 
 // api/compute/matmul.h
@@ -87,26 +83,17 @@ void matmul_tiles(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, ui
 }
 
 // api/compute/matmul.h
-void matmul_block_init(uint32_t, uint32_t, const uint32_t transpose, uint32_t ct_dim,
-                       uint32_t rt_dim, uint32_t, uint32_t) {
-  begin_matmul(transpose, ct_dim, rt_dim);
-}
-
-// api/compute/matmul.h. One step of k: an rt x ct outer product of tiles; kt_dim is only the
-// distance between rows of in0.
 void matmul_block(uint32_t in0, uint32_t in1, uint32_t tile0, uint32_t tile1, uint32_t slot,
-                  const uint32_t transpose, uint32_t ct_dim, uint32_t rt_dim, uint32_t kt_dim,
-                  uint32_t call_line) {
-  const int line = static_cast<int>(call_line);
+                  uint32_t transpose, uint32_t columns, uint32_t rows, uint32_t pitch, int line) {
   const Compute& compute = compute_of(self(line));
   check_mode(compute, {FpuKind::Matmul, 0}, "matmul_block", line);
-  if (compute.matmul_columns != ct_dim || compute.matmul_rows != rt_dim)
-    fault(line, "matmul_block with ct_dim %u, rt_dim %u after an init with %u, %u", ct_dim,
-          rt_dim, compute.matmul_columns, compute.matmul_rows);
+  if (compute.matmul_columns != columns || compute.matmul_rows != rows)
+    fault(line, "matmul_block with ct_dim %u, rt_dim %u after an init with %u, %u", columns,
+          rows, compute.matmul_columns, compute.matmul_rows);
   if (compute.matmul_transpose != transpose)
     fault(line, "matmul_block with transpose %u after an init with %u", transpose,
           compute.matmul_transpose);
-  multiply(in0, in1, tile0, tile1, slot, ct_dim, rt_dim, kt_dim, line);
+  multiply(in0, in1, tile0, tile1, slot, columns, rows, pitch, line);
 }
 
-}  // namespace ckernel
+}  // namespace ckernel::detail

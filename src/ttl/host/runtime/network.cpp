@@ -269,8 +269,6 @@ uint8_t virtual_row(uint32_t y) {
 uint8_t own_column(uint32_t) { return virtual_column(self().node->x); }
 uint8_t own_row(uint32_t) { return virtual_row(self().node->y); }
 
-}  // namespace detail
-
 void noc_async_read_barrier(uint8_t noc, int line) {
   finish(on_own_noc(noc, line), TransferKind::Read, any_transaction, line);
 }
@@ -313,6 +311,8 @@ void noc_async_write_barrier_with_trid(uint32_t trid, uint8_t noc, int line) {
 void noc_async_write_flushed_with_trid(uint32_t trid, uint8_t noc, int line) {
   flush(on_own_noc(noc, line), checked_transaction(trid, line), line);
 }
+
+}  // namespace detail
 
 uint64_t get_noc_addr(uint32_t addr, uint8_t) {
   const Fiber& fiber = self();

@@ -56,7 +56,12 @@ struct TtlKernel {
   uint32_t noc;               // of data movement kernels
   uint32_t phases;            // of products in compute kernels: 1 (LoFi) to 4 (HiFi4)
   const uint8_t* nodes;  // for each whether the kernel runs there; null: on all
+  uint32_t reads_ahead;  // polls for room: an estimate answers
 };
+
+// What is kept of the calls that a unit with TTL_RECORDS_CALLS makes: how many there are of each, or
+// each with its operands too; then those of compute units are not made.
+enum TtlRecords : uint32_t { TTL_NO_CALLS, TTL_COUNTS, TTL_CALLS };
 
 struct TtlProgram {
   uint32_t first_x, first_y, last_x, last_y;  // inclusive corners
@@ -74,6 +79,7 @@ struct TtlProgram {
   uint32_t is_in_turn;       // the nodes run in the order of one thread
   uint32_t thread_count;     // at most
   uint32_t has_ended;        // set by the thread that ran it
+  uint32_t records;          // a TtlRecords
   uint32_t rounds_like_chip; // ties to bfloat16 away from zero, and products in three phases
   uint64_t step_budget;      // of a kernel that does not let others run
   uint64_t* heartbeats;      // of each thread, in lines of a cache: change while kernels make calls
@@ -114,6 +120,22 @@ enum TtlEventKind : uint32_t {
   TTL_MARK_SEND_ENDS,
   TTL_MARK_RECEIVE_ENDS,
 };
+
+// A call in the text of a kernel, by name, and how often it was made.
+struct TtlCallSite {
+  uint64_t count;
+  uint32_t kernel, line;
+  uint32_t buffers[2];  // by index; ~0 where there is none
+  char name[64];
+};
+
+// One that was made.
+struct TtlCall {
+  uint32_t node_and_site;  // the lower bits: the number of the site
+  uint32_t first, second, third;  // the header recorded_calls.h has what they are
+};
+constexpr uint32_t call_site_bits = 20;
+constexpr uint32_t most_calls = 1u << 25;  // 512 MB of them; then no more are kept
 
 struct TtlEvent {
   uint32_t kind, node, kernel, subject;  // subject: buffer or tensor by position
@@ -170,6 +192,9 @@ struct TtlReport {
   TtlLeftover* leftovers;
   uint32_t printed_bytes, clash_count;
   uint8_t* printed;  // records of printing.cpp
+  TtlCallSite* call_sites;
+  TtlCall* calls;
+  uint32_t call_site_count, call_count;
   TtlClash* clashes;  // of a tensor the first alike and the first that differs
   char message[512];
 };

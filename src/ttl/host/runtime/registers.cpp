@@ -104,20 +104,20 @@ void acquire(DstState state, const char* call, const char* must_follow, int line
 
 }  // namespace
 
-// api/compute/reg_api.h
-void tile_regs_acquire(int line) {
+namespace detail {
+
+// api/compute/reg_api.h: tile_regs_acquire
+void acquire_registers(int line) {
   acquire(DstState::Math, "tile_regs_acquire", "tile_regs_release", line);
 }
 
-// api/compute/reg_api.h: for math and packer at once
-void acquire_dst(int line) { acquire(DstState::Held, "acquire_dst", "release_dst", line); }
+// api/compute/reg_api.h: acquire_dst, for math and packer at once
+void hold_registers(int line) { acquire(DstState::Held, "acquire_dst", "release_dst", line); }
 
-// api/compute/reg_api.h
-void tile_regs_wait(int line) {
+// api/compute/reg_api.h: tile_regs_wait
+void await_registers(int line) {
   step(DstState::Committed, DstState::Packing, "tile_regs_wait", "tile_regs_commit", line);
 }
-
-namespace detail {
 
 // api/compute/reg_api.h: tile_regs_commit
 void commit_registers(int line) {

@@ -33,6 +33,10 @@ void dequeue(Lane& lane) {
 
 }  // namespace
 
+uint32_t kernel_position(const Run& run, const TtlKernel* kernel) {
+  return kernel ? static_cast<uint32_t>(kernel - run.program->kernels) : ~uint32_t{0};
+}
+
 void make_ready(Lane& lane, Fiber& fiber) {
   Node& node = *fiber.node;
   fiber.next = nullptr;
@@ -98,10 +102,6 @@ bool wake_waiters(Lane& lane, Fiber** link) {
   }
   if (woken) note_move(lane);
   return woken;
-}
-
-uint32_t kernel_position(const Run& run, const TtlKernel* kernel) {
-  return kernel ? static_cast<uint32_t>(kernel - run.program->kernels) : ~uint32_t{0};
 }
 
 // A semaphore by its id; another word of L1 has none.
@@ -419,9 +419,13 @@ void ttl_free_report(TtlReport* report) {
   free(report->leftovers);
   free(report->printed);
   free(report->clashes);
+  free(report->call_sites);
+  free(report->calls);
   report->events = nullptr;
   report->waiting = nullptr;
   report->leftovers = nullptr;
   report->printed = nullptr;
   report->clashes = nullptr;
+  report->call_sites = nullptr;
+  report->calls = nullptr;
 }

@@ -18,8 +18,6 @@ uintptr_t semaphore_address(uint32_t id, int line) {
   return fiber.node->l1_address + id * semaphore_bytes;
 }
 
-}  // namespace detail
-
 void noc_semaphore_wait(volatile uint32_t* sem_addr, uint32_t val, int line) {
   Fiber& fiber = self(line);
   block_on_word(fiber, word_at(fiber, sem_addr, line), val, TTL_AWAIT_EQUAL, line);
@@ -37,6 +35,8 @@ void noc_semaphore_set(volatile uint32_t* sem_addr, uint32_t val, int line) {
   if (fiber.lane->word_waiters) wake_words(*fiber.lane);
   perhaps_let_others_run(fiber);
 }
+
+}  // namespace detail
 
 // internal/tt-1xx/cache.h: stands in loops that look at a word until another processor changes it
 void invalidate_l1_cache(int line) { let_others_run(self(line), line); }

@@ -251,7 +251,8 @@ void clear_l1(Run& run, Node& node) {
 uint32_t set_up(Run& run) {
   run.memory = take_memory();
   count_parts(run);
-  if (!run.memory || !allocate(run) || !follow_writes(run)) return TTL_NO_MEMORY;
+  if (!run.memory || !allocate(run) || !follow_writes(run) || !record_calls(run))
+    return TTL_NO_MEMORY;
   if (const uint32_t status = lay_out(run)) return status;
   if (!give_l1(run)) return TTL_NO_MEMORY;
   memset(run.node_at, 0xff, sizeof(run.node_at));
@@ -274,6 +275,7 @@ void tear_down(Run& run) {
   for (uint32_t i = 0; run.factors && i < run.program->thread_count; ++i)
     free_kept_payloads(run.factors[i]);
   forget_writes(run);
+  forget_calls(run);
   give_back(run.memory);
 }
 

@@ -259,12 +259,6 @@ void copy_dest_values(uint32_t in, uint32_t out, DataFormat format, int line) {
     memmove(to, from, tile_values * sizeof(float));
 }
 
-}  // namespace ckernel::detail
-
-namespace ckernel {
-
-using namespace ttl_host;
-
 // api/compute/eltwise_unary/rounding.h. A product at the end: the vector unit makes no -0.
 void round_tile(uint32_t slot, int32_t decimals, int line) {
   const float coefficient = power_of_ten(decimals), inverse = power_of_ten(-decimals);
@@ -284,13 +278,13 @@ void put_where_zero(uint32_t slot, float value, int line) {
 }  // namespace
 
 // api/compute/mask.h. Another format than these masks nothing.
-void mask_tile(uint32_t slot, uint32_t, DataFormat format, int line) {
+void mask_tile(uint32_t slot, DataFormat format, int line) {
   const bool is_known = format == DataFormat::Float16_b || format == DataFormat::Float16 ||
                         format == DataFormat::Int32;
   if (is_known) put_where_zero(slot, 0.0f, line);
 }
 
 // api/compute/mask.h
-void mask_posinf_tile(uint32_t slot, uint32_t, int line) { put_where_zero(slot, infinity, line); }
+void mask_posinf_tile(uint32_t slot, int line) { put_where_zero(slot, infinity, line); }
 
-}  // namespace ckernel
+}  // namespace ckernel::detail

@@ -1,1 +1,1 @@
-"""Block math to tiles, registers and loops."""
+"""Passes from block math to tiles, registers and loops."""

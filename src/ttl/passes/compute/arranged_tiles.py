@@ -1,11 +1,12 @@
-"""Operations that read the tiles of their operand in another order than they make those of the
-result: reductions, broadcasts, transposition.
+"""Operations that read their operand's tiles in another order than they make result tiles:
+reductions, broadcasts, transposition.
 
-Their operand stands in a buffer. The `parameters` of such a tile operation say where it reads:
-`dims`     the dimensions inside the tile that it is about, of -2 and -1
-`strides`  for each dimension of the result, the distance of the tiles that its neighbours read
-`offset`   what the first tile of the result reads
-`steps`    of a reduction, for each dimension: how many tiles are combined, and their distance
+Their operand is in a buffer. The `parameters` of such a tile operation describe its reads:
+
+`dims`     the affected dimensions inside the tile, from -2 and -1
+`strides`  for each dimension of the result, the distance of the tiles its neighbors read
+`offset`   the tile that the first tile of the result reads
+`steps`    for each dimension of a reduction: how many tiles are combined, and their distance
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from ttl.semantics.types import Shape
 from ..module_pass import integers, numbers_in
 from .compiler_buffers import shape_of
 
-# What combines tiles where a reduction leaves the inside of the tile alone.
+# Operations that combine tiles, for reductions that leave the inside of the tile alone.
 COMBINING = {
     "reduce_sum": "add",
     "reduce_max": "max",
@@ -42,7 +43,7 @@ def is_arranged(op: object) -> bool:
 
 
 def is_broadcasting(op: object) -> bool:
-    """Does it expand its second operand as it reads it?"""
+    """Does it expand its second operand while reading it?"""
     return (
         isinstance(op, ttl.TileMathOp)
         and not is_arranged(op)
@@ -52,14 +53,14 @@ def is_broadcasting(op: object) -> bool:
 
 
 def is_view(op: object) -> bool:
-    """Does the result have the tiles of the operand, under another shape?"""
+    """Does the result have the operand's tiles, under another shape?"""
     return isinstance(op, ttl.BlockMathOp) and any(
         forms.is_view for forms in op.ENTRY.tile.values()
     )
 
 
 def is_masked(op: object) -> bool:
-    """Is only a part of each result tile right until the packer has cleared the rest?"""
+    """Is only a part of each result tile correct until the packer has cleared the rest?"""
     return is_arranged(op) and op.ENTRY.name in COMBINING and bool(inner_dims(op))  # type: ignore[attr-defined, arg-type]
 
 
@@ -76,7 +77,7 @@ def reads_by_matrix_unit(op: object) -> bool:
 
 
 def operands_in_buffers(op: ttl.BlockMathOp) -> list[SSAValue]:
-    """The operands that can be read in a buffer only."""
+    """Return the operands that must be in a buffer."""
     if op.ENTRY is MATMUL or is_masked(op):
         return list(op.inputs)
     return [op.inputs[0]] if is_arranged(op) else []
@@ -86,7 +87,7 @@ def operands_in_buffers(op: ttl.BlockMathOp) -> list[SSAValue]:
 
 
 def inner_dims(op: ttl.BlockMathOp | ttl.TileMathOp) -> Shape:
-    """Those of the dimensions -2 and -1 that the operation is about."""
+    """Return the affected dimensions among -2 and -1."""
     if isinstance(op, ttl.TileMathOp):
         return numbers_of(op, "dims")
     if op.ENTRY.name == "transpose":
@@ -108,7 +109,7 @@ def numbers_of(op: Operation, name: str) -> Shape:
 
 
 def form_of(forms: TileForms, parameters: DictionaryAttr | None) -> TileCall | None:
-    """The call of a tile operation that is arranged or expands an operand."""
+    """Return the call of a tile operation that is arranged or expands an operand."""
     found = forms.by_dims or forms.with_broadcast
     if not found or parameters is None:
         return None
@@ -119,7 +120,7 @@ def form_of(forms: TileForms, parameters: DictionaryAttr | None) -> TileCall | N
 
 
 def arrangements(op: ttl.BlockMathOp) -> list[DictionaryAttr]:
-    """One for each value that is to be combined: of most operations, one."""
+    """Return the parameters for each value to combine; most operations have one."""
     source = shape_of(op.inputs[0])
     strides = [prod(source[dim + 1 :]) for dim in range(len(source))]
     inner = inner_dims(op)

@@ -1,11 +1,12 @@
-"""Where each block stands that a kernel holds: after how many older blocks of its buffer.
+"""The position of each block that a kernel holds: the number of older blocks of its buffer.
 
 The chip's calls address the first block of a buffer's end. A kernel that holds several blocks
 reaches the others by their distance from the first, which must be the same on all paths. After the
 last block of the buffer comes the first again: a distance is plain only if the block is not past
 that edge.
-rule EDGE  where the first block can stand is known: each release moves it by one. In a loop it goes
-           from where the iteration before left it.
+
+rule EDGE  the possible positions of the first block are known: each release advances it by one. An
+           iteration of a loop starts where the one before ended.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ START = frozenset({0})
 
 @dataclass(slots=True)
 class _Path:
-    """What is held on one path, oldest first, and in which places the first block may stand."""
+    """The blocks held on one path, oldest first, and possible positions of each first block."""
 
     queues: dict[ttl.End, tuple[SSAValue, ...]] = field(default_factory=dict)
     places: Places = field(default_factory=dict)
@@ -53,7 +54,7 @@ class _Path:
 
 
 class BlockOffsets(PathWalker[_Path]):
-    """How many blocks are held with an acquired one, and how far from the first a used one is."""
+    """Blocks held with an acquired one, and a used block's distance from the first."""
 
     def __init__(self, kernel: func.FuncOp):
         self.count: dict[Operation, int] = {}
@@ -66,7 +67,7 @@ class BlockOffsets(PathWalker[_Path]):
         return self.distances.get((op, block), 0)
 
     def goes_over_edge(self, op: Operation, block: SSAValue) -> bool:
-        """Can the block be past the edge of the buffer where `op` uses it? rule EDGE"""
+        """Can the block be past the edge of the buffer where `op` uses it? (rule EDGE)"""
         return (op, block) in self.over_edge
 
     # Walking --------------------------------------------------------------------------------------
@@ -77,7 +78,7 @@ class BlockOffsets(PathWalker[_Path]):
         return paths
 
     def joined(self, paths: list[_Path]) -> list[_Path]:
-        """Paths that differ in nothing but what they decided are one."""
+        """Merge paths that differ only in the conditions they decided."""
         found: list[_Path] = []
         for path in paths:
             same = next((other for other in found if other.held() == path.held()), None)
@@ -98,13 +99,13 @@ class BlockOffsets(PathWalker[_Path]):
                     path.may_also_stand(after)
                 else:
                     path.places = after
-            if count is not None and len(seen) < count:  # it goes round from here on
+            if count is not None and len(seen) < count:  # positions repeat from here on
                 start = seen.index(path.places)
                 path.places = seen[start + (count - start) % (len(seen) - start)]
         return paths
 
     def _iteration(self, op: Operation, path: _Path) -> Places:
-        """Where the first blocks may stand after an iteration."""
+        """Return the possible positions of the first blocks after an iteration."""
         before = path.held()
         first, *others = self.regions(op, [path.copy(path.facts)])
         if any(each.held() != before for each in (first, *others)):
@@ -171,6 +172,6 @@ def _block_count(end: ttl.End) -> int:
 
 
 def _iterations(loop: Operation) -> int | None:
-    """How often the body runs, if that is known."""
+    """Return how often the body runs, if known."""
     steps = steps_of(loop) if isinstance(loop, scf.ForOp) else None
     return None if steps is None else len(steps)

@@ -1,4 +1,4 @@
-"""Block values that loops and branches carry on."""
+"""Block values that loops and branches carry."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ Places = Callable[[SSAValue, bool], SSAValue | None]
 
 
 def drop_unchanged(op: Operation) -> Operation:
-    """A value that a loop or branch carries on as it came in is the one that came in.
+    """Replace values that a loop or branch carries unchanged by their start.
 
-    Returns the loop or branch without such values, which is another operation if there were some.
+    Return the loop or branch without such values: a new operation if there were some.
     """
     if isinstance(op, scf.ForOp):
         return _loop_without_unchanged(op)
@@ -59,8 +59,8 @@ def _branch_without_unchanged(op: scf.IfOp) -> Operation:
 
 
 def fits_one_section(loop: scf.ForOp, places: Places) -> Shape | None:
-    """The shape of everything the loop computes, if a section can span it: nothing is stored in
-    it, products find their operands in buffers, and nothing it makes is needed outside."""
+    """Return the shape of everything the loop computes, if a section can span it: it stores
+    nothing, products find their operands in buffers, and no value it computes is needed outside."""
     shapes = {shape_of(start) for start in loop.iter_args if is_block(start)}
     if any(not is_block(result) and list(result.uses) for result in loop.results):
         return None
@@ -90,12 +90,12 @@ def fits_one_section(loop: scf.ForOp, places: Places) -> Shape | None:
 # Sums ---------------------------------------------------------------------------------------------
 
 
-# The additions by which a carried value changes: which of the operands it is.
+# The additions that change a carried value, each with the value's operand index.
 Additions = dict[ttl.BlockMathOp, int]
 
 
 def find_sum(loop: scf.ForOp, position: int) -> Additions | None:
-    """None if the value does not change, or is used in another way."""
+    """Find the additions to a carried value; None if there are none or it has other uses."""
     additions: Additions = {}
     argument = loop.body.block.args[1 + position]
     end = terminator(loop.body.block)
@@ -104,7 +104,7 @@ def find_sum(loop: scf.ForOp, position: int) -> Additions | None:
 
 
 def _is_sum(start: SSAValue, value: SSAValue, user: Operation, found: Additions) -> bool:
-    """Is `value`, used by `user` alone, `start` with other values added to it?"""
+    """Is `value`, used by `user` alone, equal to `start` with other values added?"""
     if not _is_used_by(value, user):
         return False
     if value is start:
@@ -132,7 +132,7 @@ def _is_sum(start: SSAValue, value: SSAValue, user: Operation, found: Additions)
 
 
 def _is_used_by(value: SSAValue, user: Operation) -> bool:
-    """Once; or once in each of several branches, of which one at most is taken."""
+    """Does only `user` use the value, or once in each of several branches of one scf.if?"""
     uses = [use.operation for use in value.uses]
     if len(uses) == 1:
         return uses[0] is user
@@ -143,9 +143,9 @@ def _is_used_by(value: SSAValue, user: Operation) -> bool:
 
 
 def sum_by_packer(loop: scf.ForOp, position: int, view: SSAValue) -> bool:
-    """rule SUM: each addition becomes a store that adds to what the block holds.
+    """Turn each addition into a store that adds to the block (rule SUM).
 
-    Does the first one overwrite it? Otherwise the start has to be there before.
+    Return whether the first one overwrites the block. Otherwise the start must be in it before.
     """
     additions = find_sum(loop, position)
     assert additions is not None
@@ -164,7 +164,7 @@ def sum_by_packer(loop: scf.ForOp, position: int, view: SSAValue) -> bool:
 
 
 def starts_with_nothing(loop: scf.ForOp, position: int, additions: Additions) -> bool:
-    """Is it one addition in each iteration, of which there are some, to a start of zeros?"""
+    """Does each iteration, of at least one, add once to a start of zeros?"""
     start = loop.iter_args[position].owner
     is_zero = isinstance(start, ttl.FillOp) and start.value == FloatAttr(0.0, f32)
     is_once = len(additions) == 1 and all(each.parent is loop.body.block for each in additions)
@@ -172,8 +172,8 @@ def starts_with_nothing(loop: scf.ForOp, position: int, additions: Additions) ->
 
 
 def adds_a_product(additions: Additions) -> bool:
-    """Does each step add what the matrix unit has summed up? It is never -0.0: as the first of a
-    sum it may be taken for the sum of zero and itself."""
+    """Does each step add a sum of the matrix unit? It is never -0.0, so as the first of a sum it
+    equals zero plus itself."""
     return all(is_matmul(op.inputs[1 - carried].owner) for op, carried in additions.items())
 
 
@@ -181,7 +181,7 @@ def adds_a_product(additions: Additions) -> bool:
 
 
 def drop_block_math(kernel: func.FuncOp) -> None:
-    """Block math is in sections now, and loops and branches carry no block values."""
+    """Remove block math, now in sections, and the block values of loops and branches."""
     for op in reversed(list(kernel.walk())):
         if isinstance(op, (ttl.BlockMathOp, ttl.FillOp)):
             erase(op)

@@ -1,7 +1,7 @@
-"""Dataflow buffers that the compiler adds, for values that do not stay in the registers.
+"""Dataflow buffers that the compiler adds, for values that do not stay in registers.
 
-A value in such a buffer has the format of the registers, so keeping it there changes no bit of it.
-The kernel that computes it is the producer and the consumer.
+Such a buffer has the format of the registers, so storing a value there changes no bit. The kernel
+that computes the value is both producer and consumer.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from ttl.semantics.types import Shape
 
 from ..module_pass import Maker, first_after_bindings
 
-TF32 = "ttl.tf32"  # on a compute kernel: f32 blocks may lose digits on their way in
+TF32 = "ttl.tf32"  # on a compute kernel: f32 blocks may lose digits when they are unpacked
 FP32 = "fp32_dest_acc_en"
 
 
 @dataclass(frozen=True, slots=True)
 class CompilerBuffers:
-    """Makes them for one kernel."""
+    """Creates compiler buffers for one kernel."""
 
     module: ModuleOp
     kernel: func.FuncOp
@@ -37,7 +37,7 @@ class CompilerBuffers:
 
     @property
     def users_dtypes(self) -> set[DType]:
-        """Of the buffers that are not the compiler's."""
+        """The element types of the user's buffers."""
         declarations = (op for op in self.module.ops if isinstance(op, ttl.DeclareBufferOp))
         compilers = {op.sym_name for op in declarations if op.compiler_allocated is not None}
         return {
@@ -48,9 +48,9 @@ class CompilerBuffers:
 
     @property
     def unpacks_to_dst(self) -> bool:
-        """Are f32 buffers unpacked straight to the registers? Through the sources 10 digits are
-        left of a mantissa: more than the user sees where all of his buffers have 16-bit floats,
-        and enough where he says so. Integers take no other way.
+        """Are f32 buffers unpacked straight to the registers? The way through the sources keeps 10
+        mantissa digits: enough if all of the user's buffers have 16-bit floats, or if the user
+        allows it. Integers have no other way.
         """
         is_exact = TF32 not in self.kernel.attributes
         is_wide = any(
@@ -59,7 +59,7 @@ class CompilerBuffers:
         return is_wide and bool(self.kernel.attributes[FP32])
 
     def dtype_of(self, value: SSAValue) -> DType:
-        """What a value is in the registers: integers keep their type, but for their width."""
+        """Return a value's type in registers: narrow integers become int32, others stay."""
         dtype = block_type(value.type.block if isinstance(value.type, ttl.DstType) else value.type)
         found = dtype.dtype
         if found is None or found.is_float:
@@ -74,9 +74,9 @@ class CompilerBuffers:
         dtype: DType | None = None,
         is_copied: bool = False,
     ) -> SSAValue:
-        """The kernel's handle of a new buffer of blocks of `shape`, named after a value.
+        """Return the kernel's handle of a new buffer of blocks of `shape`, named after a value.
 
-        Once ttl-set-compute-kernel-config is over, it must be said that a buffer `is_copied`.
+        After ttl-set-compute-kernel-config, the caller must pass `is_copied` for a copied buffer.
         """
         declarations = [op for op in self.module.ops if isinstance(op, ttl.DeclareBufferOp)]
         name = _unused(hint, {declaration.sym_name.data for declaration in declarations})
@@ -103,7 +103,7 @@ class CompilerBuffers:
 
 
 def buffer_dtypes(kernel: func.FuncOp) -> set[DType]:
-    """Of the user's buffers; the compiler's have the format that follows from these."""
+    """Return the element types of all buffers; the compiler's follow from the user's."""
     return {
         op.result.type.tile.dtype
         for op in kernel.body.block.ops
@@ -141,6 +141,6 @@ def pop(buffer: SSAValue, make: Maker) -> None:
 
 
 def shape_of(value: SSAValue) -> Shape:
-    """Of a block, or of one in registers."""
+    """Return the shape of a block, or of one in registers."""
     type = value.type.block if isinstance(value.type, ttl.DstType) else value.type
     return block_type(type).shape or ()

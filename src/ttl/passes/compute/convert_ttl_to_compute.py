@@ -1,23 +1,24 @@
-"""convert-ttl-to-compute: block math becomes DST sections of tile operations.
+"""convert-ttl-to-compute: turn block math into DST sections of tile operations.
 
 Block values are computed as late as possible, in a section (`ttl.compute`) in front of the
 operation that forces them:
-rule STORE   a store is carried out before its block is pushed, before blocks it reads are popped
-             and before a loop or branch. Stores that share values share a section.
-rule KEEP    a value that is needed again when its section has ended, when the blocks it reads are
-             popped, or inside a loop or branch, goes to a compiler buffer; one that has a buffer
-             (ttl-insert-intermediate-dfbs), before what reads it there.
-rule AGAIN   but what the matrix unit makes of two blocks by one call is computed again while they
-             are there: that takes about 40 cycles a tile, a buffer 100 to pack and unpack.
-rule OPEN    a section whose values are all that is needed after a pop does not end there, but at
+
+rule STORE   a store runs before its block is pushed, before blocks it reads are popped and before a
+             loop or branch. Stores that share values share a section.
+rule KEEP    a value needed after its section, after a pop of the blocks it reads, or inside a loop
+             or branch goes to a compiler buffer; if ttl-insert-intermediate-dfbs gave it a buffer,
+             it goes there before the value is read.
+rule AGAIN   except that a value of one matrix-unit call on two blocks is recomputed while they are
+             there: that takes about 40 cycles a tile, packing and unpacking 100.
+rule OPEN    a section whose values are the only ones needed after a pop does not end there, but at
              the next operation that forces values, if whole blocks of them fit in registers.
-rule LOOP    values that a loop carries stay in registers if they and all the loop computes fit;
-             the section then spans the loop. Otherwise see rule SUM and rule RING.
-rule SUM     a loop-carried value that is only added to stands in a buffer, and the packer adds.
+rule LOOP    values that a loop carries stay in registers if they and all values the loop computes
+             fit; the section then spans the loop. Otherwise see rule SUM and rule RING.
+rule SUM     a loop-carried value that is only added to is in a buffer, and the packer adds.
 rule RING    any other loop-carried value goes through a compiler buffer of two blocks.
-rule RELU    where relu is the last step before a store, the packer does it.
-rule WIDE    an f32 buffer is unpacked in one of two ways, to the registers or to the matrix unit:
-             a value that is read in both ways stands in two buffers.
+rule RELU    if relu is the last step before a store, the packer does it.
+rule WIDE    an f32 buffer is unpacked in one of two ways, to the registers or to the matrix unit: a
+             value that is read in both ways is in two buffers.
 """
 
 from __future__ import annotations
@@ -30,10 +31,10 @@ from ttl.dialects import ttl
 from ..module_pass import Maker, kernels, target_of
 from .carried_values import drop_block_math
 from .needs import outlives_next_release
-from .placement import Placement, Root, Scope
+from .placement import Placement, Root, WalkedScope
 from .regions import Regions, Rings
 from .section_builder import is_block
-from .sections import Evaluation
+from .sections import BlockEvaluation
 from .ttl_insert_intermediate_dfbs import drop_unused
 
 
@@ -46,18 +47,18 @@ def apply(op: ModuleOp) -> None:
 
 
 class _Walker:
-    """Goes through a kernel and finds the operations that force values."""
+    """Walks through a kernel and finds the operations that force values."""
 
     def __init__(self, placement: Placement):
         self.placement = placement
-        self.evaluation = Evaluation(placement)
+        self.evaluation = BlockEvaluation(placement)
         self.needs = self.evaluation.needs
         self.open_sections = self.evaluation.open_sections
         self.regions = Regions(placement, self.evaluation, self.block)
 
     def block(self, block: Block, rings: Rings) -> None:
-        """`rings`: the buffer for each value that the terminator carries on."""
-        scope = Scope(block.last_op)
+        """Place a block's values; `rings` buffer the values that its terminator carries."""
+        scope = WalkedScope(block.last_op)
         if scope.end is not None:
             carried = list(zip(scope.end.operands, rings, strict=False))
             values = [value for value, _ in carried]
@@ -86,7 +87,7 @@ class _Walker:
             self.open_sections.move_into(op)
 
     def _forces_values(self, op: Operation) -> bool:
-        """rule STORE"""
+        """Must values be computed before this operation? (rule STORE)"""
         stores = self.placement.scope.stores
         if isinstance(op, ttl.PushOp):
             return any(ttl.buffer_of(store.view) is op.buffer for store in stores)
@@ -97,7 +98,7 @@ class _Walker:
         return isinstance(op, ttl.AcquireOp) and is_open and outlives_next_release(op)
 
     def _show(self, op: ttl.PrintOp) -> None:
-        """What is printed is in a buffer: its stores are carried out, a computed value is kept."""
+        """Move printed values to buffers: run their stores, keep computed values."""
         blocks = [value for value in op.values if is_block(value)]
         computed = [value for value in blocks if not isinstance(value.owner, ttl.AcquireOp)]
         if computed or any(store.view in blocks for store in self.placement.scope.stores):
@@ -111,7 +112,7 @@ class _Walker:
         self.open_sections.move_into(op)
 
     def _end_of_block(self, end: Operation, rings: Rings) -> None:
-        """Values that the block carries on go to their buffers; what was kept is released."""
+        """Move the values that the block carries to their buffers; release kept values."""
         scope = self.placement.scope
         roots = [
             Root(value, buffer=ring)

@@ -1,13 +1,14 @@
-"""Which DST slot each value of a section has: a linear scan.
+"""Allocate a DST slot for each value of a section: a linear scan.
 
-A slot is as many neighbouring registers as a sub-block of the section has tiles, so the scan does
+A slot is as many neighboring registers as a sub-block of the section has tiles, so the scan does
 not depend on the size of the blocks.
-rule IN PLACE  a result takes the slot of an operand that is not needed any more; of a loop-carried
-               one first, so that loops need no copies.
-rule KEEP      an operation that overwrites an operand that is needed again gets a copy of it.
-rule ZERO      a call that accumulates on zeros takes a slot nobody has used in the section.
-rule CARRIED   a loop-carried value, its start and its result share a slot, which nothing else
-               gets inside the loop; what the loop yields from elsewhere is copied there.
+
+rule IN PLACE  a result takes the slot of an operand at its last use; a loop-carried operand's
+               first, so that loops need no copies.
+rule KEEP      an operation that overwrites an operand needed later gets a copy of it.
+rule ZERO      a call that accumulates on zeros takes a slot unused so far in the section.
+rule CARRIED   a loop-carried value, its start and its result share a slot, which no other value
+               gets inside the loop; a value yielded from elsewhere is copied there.
 rule STORED    a stored value stays until the end: packing comes after all math.
 """
 
@@ -29,9 +30,9 @@ from .compiler_buffers import shape_of
 
 @dataclass(slots=True)
 class Allocation:
-    """`slot` of each value, and how many slots the section needs.
+    """The `slot` of each value, and how many slots the section needs.
 
-    In a section that `is_tangled` loop-carried values change places, which needs more than copies.
+    In a section that `is_tangled`, loop-carried values swap slots, which copies cannot do.
     """
 
     slot: dict[SSAValue, int] = field(default_factory=dict)
@@ -40,7 +41,7 @@ class Allocation:
 
 
 def allocate(section: ttl.ComputeOp, api: str) -> Allocation:
-    """The slots of a section, in which rule KEEP and rule CARRIED may insert copies."""
+    """Allocate the slots of a section; rule KEEP and rule CARRIED may insert copies."""
     _insert_copies(section.body.block, {})
     scan = _Scan(api, _last_uses(section.body.block))
     scan.block(section.body.block)
@@ -52,7 +53,7 @@ def is_register_value(value: SSAValue) -> bool:
 
 
 def section_shape(section: ttl.ComputeOp) -> Shape:
-    """All values of a section have one shape."""
+    """Return the shape of a section's values, which is the same for all."""
     for op in section.walk():
         for result in op.results:
             if is_register_value(result):
@@ -61,7 +62,7 @@ def section_shape(section: ttl.ComputeOp) -> Shape:
 
 
 def is_whole(section: ttl.ComputeOp) -> bool:
-    """Does it span a loop or the end of a block, and so cannot be done part by part?"""
+    """Does it span a loop or the end of a block? Then it cannot be done part by part."""
     others = (scf.ForOp, ttl.AcquireOp, ttl.ReleaseOp)
     return any(isinstance(op, others) for op in section.body.block.ops)
 
@@ -70,7 +71,7 @@ LastUses = dict[SSAValue, Operation | None]
 
 
 def _last_uses(block: Block) -> LastUses:
-    """The last operation that needs each value; None where it stays until the end.
+    """Return the last operation that needs each value; None if it stays until the end.
 
     A use inside a loop of a value from outside counts as a use by the loop.
     """
@@ -90,13 +91,13 @@ def _last_uses(block: Block) -> LastUses:
 
 
 def _use(last: LastUses, value: SSAValue, user: Operation | None) -> None:
-    """rule STORED: a later use does not end the life of a stored value."""
+    """Note a use; later ones do not end the life of a stored value (rule STORED)."""
     is_stored = value in last and last[value] is None
     last[value] = None if is_stored else user
 
 
 def _is_inside(value: SSAValue, loop: Operation) -> bool:
-    """Is the value made in the loop: by an operation in it, or carried by it or a loop in it?"""
+    """Is the value made in the loop, or carried by the loop or by one inside it?"""
     return value.owner is not loop and loop.is_ancestor(value.owner)
 
 
@@ -104,7 +105,7 @@ def _is_inside(value: SSAValue, loop: Operation) -> bool:
 
 
 def _insert_copies(block: Block, outer: LastUses) -> None:
-    """rule KEEP: operands that are overwritten have no later use afterwards."""
+    """Copy overwritten operands that are needed later (rule KEEP)."""
     last = _last_uses(block)
     for op in list(block.ops):
         if isinstance(op, scf.ForOp):
@@ -117,7 +118,7 @@ def _insert_copies(block: Block, outer: LastUses) -> None:
 
 
 def _comes_from_outside(value: SSAValue, block: Block) -> bool:
-    """A value of the code around a loop is needed in the next iteration too."""
+    """Is the value from around the loop? Then the next iteration needs it too."""
     owner = value.owner
     return (owner if isinstance(owner, Block) else owner.parent) is not block
 
@@ -139,8 +140,8 @@ def _duplicate(value: SSAValue, before: Operation) -> SSAValue:
 
 
 def overwritten_operand(op: Operation) -> int | None:
-    """Calls with one operand in registers put the result there: the vector unit's of one operand,
-    the matrix unit's with the other operand in a buffer, the accumulation of products."""
+    """Return the operand that the result replaces: the only one in registers. The vector unit's
+    calls with one operand, the matrix unit's with one in a buffer and sums of products do so."""
     if not isinstance(op, ttl.TileMathOp):
         return None
     in_registers = [i for i, value in enumerate(op.inputs) if is_register_value(value)]
@@ -149,7 +150,7 @@ def overwritten_operand(op: Operation) -> int | None:
 
 
 def _carried_place(op: Operation) -> SSAValue | None:
-    """The loop-carried value to whose place a copy at the end of a body brings another."""
+    """Return the loop-carried value that a copy at the end of a body goes to."""
     uses = list(op.results[0].uses) if isinstance(op, ttl.TileDuplicateOp) else []
     if len(uses) != 1 or not isinstance(uses[0].operation, scf.YieldOp):
         return None
@@ -193,7 +194,7 @@ class _Scan:
             self.take(result, self.allocation.size)  # rule ZERO
         else:
             self.take(result, self.first_gap())
-        if result not in self.last_uses:  # nobody needs it
+        if result not in self.last_uses:  # no use
             self.free(result)
 
     def accumulates_on_zero(self, op: Operation) -> bool:
@@ -237,7 +238,7 @@ class _Scan:
             self.give(result, argument)
 
     def give(self, value: SSAValue, owner: SSAValue) -> None:
-        """The slot of `owner`; a carried value hands it on."""
+        """Give a value the slot of `owner`; it inherits being carried."""
         self.allocation.slot[value] = self.allocation.slot[owner]
         if owner in self.carried:
             self.carried.add(value)

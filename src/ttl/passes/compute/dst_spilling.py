@@ -1,7 +1,7 @@
-"""A section that needs too many slots, cut into sections that do not.
+"""Cut a section that needs too many slots into sections that fit.
 
 The first part stores the values that the second needs into compiler buffers. Copies from buffers
-and fills are not kept: the second part makes them again.
+and fills are not stored: the second part repeats them.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from .dst_allocation import allocate, is_register_value
 def spill(
     section: ttl.ComputeOp, api: str, capacity: int, buffers: CompilerBuffers
 ) -> list[ttl.ComputeOp]:
-    """The two sections that stand for `section`, which is erased."""
+    """Replace `section` by two sections, and return these."""
     ops = list(section.body.block.ops)
     position = _best_cut(ops, api, capacity)
     if position is None:
@@ -66,7 +66,7 @@ def _is_cheap(value: SSAValue) -> bool:
 
 
 def _crossing(ops: Sequence[Operation], position: int) -> list[SSAValue]:
-    """The values made before `position` and used from there on, in order."""
+    """Return the values made before `position` and used from there on, in order."""
     made = {result for op in ops[:position] for result in op.results}
     used: dict[SSAValue, None] = {}
     for op in ops[position:]:
@@ -79,15 +79,15 @@ def _kept_values(ops: Sequence[Operation], position: int) -> list[SSAValue]:
 
 
 def _best_cut(ops: Sequence[Operation], api: str, capacity: int) -> int | None:
-    """The cut with the fewest values to keep, of those that leave a first part that fits.
+    """Find the cut that keeps the fewest values, among those whose first part fits.
 
-    One in the first third of the section is taken only if there is no other: it gains little.
+    Use one in the first third of the section only if there is no other: it gains little.
     """
     crossing = {p: len(_kept_values(ops, p)) for p in range(1, len(ops))}
     order = sorted(crossing, key=lambda p: (p * 3 < len(ops), crossing[p], -p))
     for position in order:
         if (
-            not all(isinstance(op, CHEAP) for op in ops[:position])  # which computes nothing
+            not all(isinstance(op, CHEAP) for op in ops[:position])  # it must compute something
             and _pressure(ops, position) <= capacity
             and _slots(ops, position, api) <= capacity
         ):
@@ -96,7 +96,7 @@ def _best_cut(ops: Sequence[Operation], api: str, capacity: int) -> int | None:
 
 
 def _pressure(ops: Sequence[Operation], position: int) -> int:
-    """About how many slots the first part needs: allocating them takes longer than counting."""
+    """Estimate how many slots the first part needs; counting is faster than allocating."""
     kept = set(_kept_values(ops, position))
     first_part = ops[:position]
     last = {value: i for i, op in enumerate(first_part) for value in op.operands}
@@ -110,7 +110,7 @@ def _pressure(ops: Sequence[Operation], position: int) -> int:
 
 
 def _used(ops: Sequence[Operation], kept: Sequence[SSAValue]) -> list[Operation]:
-    """Without the copies and fills that only the second part uses, which makes its own."""
+    """Return the operations without copies and fills that only the second part uses."""
     inside = set(ops)
 
     def is_used(op: Operation) -> bool:
@@ -122,7 +122,7 @@ def _used(ops: Sequence[Operation], kept: Sequence[SSAValue]) -> list[Operation]
 
 
 def _slots(ops: Sequence[Operation], position: int, api: str) -> int:
-    """How many slots the first part needs, what it keeps included."""
+    """Return how many slots the first part needs, including values it keeps."""
     trial = ttl.ComputeOp.create(regions=[Region(Block())])
     values = _clone(ops[:position], trial.body.block)
     any_block = next(op.view for op in ops if isinstance(op, ttl.TileStoreOp))
@@ -140,7 +140,7 @@ def _clone(
     loaded: dict[SSAValue, SSAValue] | None = None,
     remade: set[SSAValue] = frozenset(),  # type: ignore[assignment]
 ) -> dict[SSAValue, SSAValue]:
-    """The operations again, with fresh copies of what is loaded or made again at every use."""
+    """Clone the operations, with fresh copies of loaded or repeated values at every use."""
     values: dict[SSAValue, SSAValue] = {}
     for op in ops:
         make = Maker.at_end(block, op)

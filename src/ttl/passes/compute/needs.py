@@ -1,4 +1,4 @@
-"""What has to be computed for a value, and who needs it later.
+"""Find the operations that must be computed for a value, and its later users.
 
 The rules are those of convert-ttl-to-compute.
 """
@@ -27,14 +27,14 @@ Computed = dict[ttl.BlockMathOp, None]
 
 @dataclass(frozen=True, slots=True)
 class Needs:
-    """Of the values of a kernel, with what has been placed so far."""
+    """Queries about a kernel's values, given those placed so far."""
 
     placement: Placement
 
-    # Before: what a value is computed from --------------------------------------------------------
+    # Before: the operations that compute a value --------------------------------------------------
 
     def computed_by(self, roots: Iterable[Root]) -> Computed:
-        """What has to be computed for the roots, operands first."""
+        """Return the operations that must be computed for the roots, operands first."""
         found: Computed = {}
 
         def visit(value: SSAValue, for_factor: bool) -> None:
@@ -52,7 +52,7 @@ class Needs:
         return found
 
     def missing_factors(self, roots: list[Root]) -> list[Root]:
-        """Operands that must stand in buffers and do not."""
+        """Return the operands that must be in buffers and are not."""
         found = {
             (root.value, False): Root(root.value)
             for root in roots
@@ -68,7 +68,7 @@ class Needs:
         return list(found.values())
 
     def _is_packed_before(self, root: Root) -> bool:
-        """Is it packed to a buffer of its own before it goes where it is wanted?"""
+        """Is the root packed to a buffer of its own before it goes to its destination?"""
         if self.placement.place_of(root.value, False) is not None:
             return False
         if root.store is not None:
@@ -76,7 +76,7 @@ class Needs:
         return root.buffer is not None and is_rounding(root.value.owner)
 
     def reaches_open(self, value: SSAValue) -> bool:
-        """Is it computed from what the open section holds?"""
+        """Is the value computed from values in the open section?"""
         if self.placement.is_open(value):
             return True
         op = value.owner
@@ -84,10 +84,10 @@ class Needs:
             return False
         return any(self.reaches_open(operand) for operand in op.inputs)
 
-    # After: what needs a value --------------------------------------------------------------------
+    # After: the users of a value ------------------------------------------------------------------
 
     def later_users(self, value: SSAValue, computed: Computed, memo: Memo) -> list[Operation]:
-        """The operations that need the value when those of `computed` have been carried out."""
+        """Return the operations that need the value after those in `computed` have run."""
         return [
             use.operation
             for use in value.uses
@@ -107,7 +107,7 @@ class Needs:
         return memo[user.result]
 
     def with_values_needed_later(self, roots: list[Root]) -> list[Root]:
-        """rule KEEP"""
+        """Add roots that keep values needed later (rule KEEP)."""
         computed = self.computed_by(roots)
         kept = {(root.value, root.for_matrix) for root in roots if root.is_read_later}
         memo: Memo = {}
@@ -117,13 +117,13 @@ class Needs:
             if users and not self._is_computed_again(op, users):
                 more += self.placement.keep(op.result, users)
         return roots + [
-            root  # one that is kept goes to the buffer it is carried in, too
+            root  # a kept one still goes to the buffer that carries it
             for root in more
             if root.buffer is not None or (root.value, root.for_matrix) not in kept
         ]
 
     def _is_computed_again(self, op: ttl.BlockMathOp, users: list[Operation]) -> bool:
-        """rule AGAIN. What needs it after a pop of its blocks is found there."""
+        """Is the value recomputed? After a pop of its blocks, users find it there (rule AGAIN)."""
         is_near = all(user.parent is op.parent and not user.regions for user in users)
         from_blocks = all(isinstance(value.owner, ttl.WaitOp) for value in op.inputs)
         is_carried = any(isinstance(user, scf.YieldOp) for user in users)
@@ -134,7 +134,7 @@ class Needs:
         return form is not None and not form.accumulates and dtypes == [bfloat16, bfloat16]
 
     def read_by_popped(self, op: Operation) -> list[SSAValue]:
-        """rule KEEP: the values that read a block of the buffer and are needed after its pop."""
+        """Return values that read the popped blocks and are needed later (rule KEEP)."""
         if not isinstance(op, (ttl.PopOp, ttl.HandOverOp)):
             return []
         memo: Memo = {}
@@ -151,7 +151,7 @@ class Needs:
         ]
 
     def pending_users(self, pop: ttl.PopOp | ttl.HandOverOp) -> dict[Operation, None]:
-        """What computes with the buffer's blocks so far and has not been carried out."""
+        """Return operations so far that use the buffer's blocks and have not run yet."""
         placed = self.placement
         found: dict[Operation, None] = {}
         todo: list[SSAValue] = [wait.block for wait in users_of(pop.buffer, ttl.WaitOp)]
@@ -169,7 +169,7 @@ class Needs:
         return found
 
     def used_inside(self, op: Operation) -> list[SSAValue]:
-        """rule KEEP: values from outside are computed once, not in every iteration."""
+        """Return values from outside, which are computed once and not per iteration (rule KEEP)."""
         used: dict[SSAValue, None] = {}
         for inner in op.walk():
             for value in inner.operands if inner is not op else ():

@@ -1,4 +1,4 @@
-"""What is to be packed and where values are kept while convert-ttl-to-compute walks a kernel."""
+"""The state of convert-ttl-to-compute in a kernel: values to pack, and where values are kept."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from .ttl_set_compute_kernel_config import FULL_SYNC
 
 @dataclass(slots=True, eq=False)
 class Root:
-    """A value that is to be packed: into a block of the user (`store`), or to be kept.
+    """A value to pack: into a block of the user (`store`), or to keep.
 
-    What is kept goes to `buffer`, in which a loop or branch carries it, or to one of its own, from
-    which it can be read.
+    A kept value goes to `buffer`, in which a loop or branch carries it, or to a buffer of its own
+    that it can be read from.
     """
 
     value: SSAValue
     store: ttl.StoreOp | None = None
     buffer: SSAValue | None = None
     for_matrix: bool = False
-    has_buffer: bool = False  # of ttl-insert-intermediate-dfbs
+    has_buffer: bool = False  # from ttl-insert-intermediate-dfbs
 
     @property
     def is_read_later(self) -> bool:
@@ -43,18 +43,18 @@ class Root:
 
 @dataclass(slots=True)
 class Home:
-    """A compiler buffer that holds a value, until nothing needs it any more."""
+    """A compiler buffer that holds a value until its last use."""
 
     value: SSAValue
     buffer: SSAValue
 
 
 @dataclass(slots=True)
-class Scope:
-    """One block of the kernel while it is walked.
+class WalkedScope:
+    """One block of the kernel during the walk.
 
-    `rings` are the buffers in which the values that its terminator carries are passed; those in
-    `carried` are there.
+    `rings` are the buffers that pass the values its terminator carries; those in `carried` are
+    there already.
     """
 
     end: Operation | None = None
@@ -67,7 +67,7 @@ class Scope:
 
 @dataclass(slots=True)
 class OpenSection:
-    """A section that goes on: the values that are needed of it, the registers it may have."""
+    """A section that continues: the values needed from it, and the registers it may use."""
 
     builder: SectionBuilder
     results: list[SSAValue]
@@ -75,7 +75,7 @@ class OpenSection:
 
 
 class Placement:
-    """A kernel whose block values are placed: what is where, and what has been carried out."""
+    """A kernel whose block values are placed: where each is, and which operations have run."""
 
     def __init__(self, module: ModuleOp, kernel: func.FuncOp, target: Target):
         self.kernel = kernel
@@ -84,15 +84,15 @@ class Placement:
         self.fp32 = bool(kernel.attributes[FP32])
         self.is_wide = self.buffers.unpacks_to_dst
         self.is_tf32 = TF32 in kernel.attributes and not self.is_wide
-        self.homes: dict[tuple[SSAValue, bool], SSAValue] = {}  # value and way of reading: block
+        self.homes: dict[tuple[SSAValue, bool], SSAValue] = {}  # by value and way of reading
         self.zero_tiles: dict[DType, SSAValue] = {}
         self.copied = copied_buffers(kernel)
-        self.done: set[Operation] = set()  # what needs its operands no more
+        self.done: set[Operation] = set()  # operations that have read their operands
         self.open: OpenSection | None = None
-        self.scopes: list[Scope] = []
+        self.scopes: list[WalkedScope] = []
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> WalkedScope:
         return self.scopes[-1]
 
     def is_seen(self, op: Operation) -> bool:
@@ -104,7 +104,7 @@ class Placement:
         return most_registers(self.kernel, self.target)
 
     def usual_registers(self) -> int:
-        """Those that there are unless a loop needs more."""
+        """Return the registers available unless a loop needs more."""
         full_sync = bool(self.kernel.attributes.get(FULL_SYNC, False))
         return self.target.dst_capacity(fp32=self.fp32, full_sync=full_sync)
 
@@ -120,11 +120,11 @@ class Placement:
         return self.is_kept(value) or self.is_open(value)
 
     def is_carried_on(self, value: SSAValue, user: Operation) -> bool:
-        """Is it in the buffer in which this terminator passes it?"""
+        """Is it in the buffer in which this terminator passes it on?"""
         return any(user is scope.end and value in scope.carried for scope in self.scopes)
 
     def place_of(self, value: SSAValue, matrix: bool) -> SSAValue | None:
-        """The block that holds the value, for the matrix unit or for the other ways of reading."""
+        """Return the block that holds the value for the matrix unit, or for other readers."""
         way = matrix and self.is_wide
         if (value, way) in self.homes:
             return self.homes[value, way]
@@ -138,7 +138,7 @@ class Placement:
         return value
 
     def zeros(self, dtype: DType, origin: Operation) -> SSAValue:
-        """A tile of zeros, made when the kernel starts."""
+        """Return a tile of zeros, made when the kernel starts."""
         if dtype not in self.zero_tiles:
             make = Maker.before(first_after_bindings(self.kernel), origin)
             buffer = self.buffers.make((1, 1), "zeros", dtype=dtype)
@@ -155,9 +155,9 @@ class Placement:
     # Keeping values -------------------------------------------------------------------------------
 
     def keep(self, value: SSAValue, users: list[Operation]) -> list[Root]:
-        """The roots that keep a value, one for each way in which it is read: rule WIDE.
+        """Return the roots that keep a value, one for each way of reading it (rule WIDE).
 
-        One that is only carried on goes where it is carried on from.
+        A value that is only carried on goes to the buffer that carries it.
         """
         if users and all(user is self.scope.end for user in users):
             if value in self.scope.carried:
@@ -172,7 +172,7 @@ class Placement:
     def settle(
         self, value: SSAValue, buffer: SSAValue, make: Maker, for_matrix: bool = False
     ) -> None:
-        """From here on the value is read from the buffer."""
+        """Read the value from the buffer from here on."""
         self.homes[value, for_matrix] = buffers.wait(buffer, make)
         self.scope.homes.append(Home(value, buffer))
 
@@ -185,14 +185,14 @@ class Placement:
 
 
 def most_registers(kernel: func.FuncOp, target: Target) -> int:
-    """Those that a section can have, unless the user wants fewer."""
+    """Return the registers a section can have, unless the user wants fewer."""
     explicit = kernel.attributes.get(FULL_SYNC)
     full_sync = explicit is None or bool(explicit)
     return target.dst_capacity(fp32=bool(kernel.attributes[FP32]), full_sync=full_sync)
 
 
 def effective(stores: list[ttl.StoreOp]) -> list[ttl.StoreOp]:
-    """A store that another one overwrites does nothing."""
+    """Drop stores that another one overwrites."""
     found: list[ttl.StoreOp] = []
     for store in stores:
         if store.accumulate is None:
@@ -208,5 +208,5 @@ def store_before(op: Operation, value: SSAValue, view: SSAValue) -> ttl.StoreOp:
 
 
 def stand_in(value: SSAValue) -> SSAValue:
-    """A block to store into while it is tried whether a section fits."""
+    """Return a block to store into while trying whether a section fits."""
     return ttl.ReserveOp.create(operands=[], result_types=[value.type]).block

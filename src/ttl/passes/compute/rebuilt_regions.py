@@ -1,4 +1,4 @@
-"""Loops and branches with more or fewer values that they carry: they are made again."""
+"""Rebuild loops and branches with more or fewer carried values."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from xdsl.ir import Operation, Region, SSAValue
 
 from ..module_pass import Maker, erase, integers, numbers_in, terminator
 
-L1_ACC = "l1_acc"  # of a loop: the positions of the values that are only added to
+L1_ACC = "l1_acc"  # on a loop: positions of the values that are only added to
 RegionOp = scf.ForOp | scf.WhileOp | scf.IfOp
 
 
 def starts_of(op: RegionOp) -> Sequence[SSAValue]:
-    """What a loop carries at first; a branch has only what it ends with."""
+    """Return the start values of a loop; a branch has none."""
     if isinstance(op, scf.IfOp):
         return ()
     return op.iter_args if isinstance(op, scf.ForOp) else op.arguments
 
 
 def rebuilt(op: RegionOp, starts: Sequence[SSAValue], results: Iterable[SSAValue]) -> RegionOp:
-    """The operation in front of the old one, with its regions and results of the same types."""
+    """Create the operation in front of the old one; its regions move, result types stay."""
     regions = []
     for region in list(op.regions):
         regions.append(Region())
@@ -40,12 +40,12 @@ def rebuilt(op: RegionOp, starts: Sequence[SSAValue], results: Iterable[SSAValue
 
 
 def carried_by(end: Operation) -> Sequence[SSAValue]:
-    """What a terminator carries on: a condition comes before it."""
+    """Return the values a terminator carries; a condition comes before them."""
     return end.operands[1:] if isinstance(end, scf.ConditionOp) else end.operands
 
 
 def carry(end: Operation, values: Iterable[SSAValue]) -> None:
-    """The terminator again, with other values."""
+    """Replace the terminator by one with other values."""
     is_condition = isinstance(end, scf.ConditionOp)
     new = scf.ConditionOp(end.operands[0], *values) if is_condition else scf.YieldOp(*values)
     Maker.before(end).add(new)
@@ -53,7 +53,7 @@ def carry(end: Operation, values: Iterable[SSAValue]) -> None:
 
 
 def without_carried(op: RegionOp, dropped: Sequence[int]) -> RegionOp:
-    """Without the values at some positions; another operation if there are any."""
+    """Remove the values at some positions; return a new operation if there are any."""
     if not dropped:
         return op
     count = len(op.results)

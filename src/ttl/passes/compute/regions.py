@@ -1,6 +1,6 @@
-"""Loops and branches: how the block values that they carry are passed on.
+"""Place loops and branches, and pass on the block values they carry.
 
-rule LOOP, rule SUM and rule RING of convert-ttl-to-compute.
+See rule LOOP, rule SUM and rule RING of convert-ttl-to-compute.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from .carried_values import drop_unchanged, sum_by_packer
 from .compiler_buffers import shape_of
 from .placement import Placement, Root, store_before
 from .section_builder import is_block
-from .sections import Evaluation
+from .sections import BlockEvaluation
 from .ttl_annotate_l1_acc_loops import is_l1_acc
 
-Rings = list[SSAValue | None]  # the buffer in which each value is carried; None: it is a scalar
+Rings = list[SSAValue | None]  # the buffer that carries each value; None for a scalar
 
 
 @dataclass(frozen=True, slots=True)
 class Regions:
-    """`walk` places the values of a block, given the buffers for what its terminator carries."""
+    """`walk` places a block's values, given the buffers for the values its terminator carries."""
 
     placement: Placement
-    evaluation: Evaluation
+    evaluation: BlockEvaluation
     walk: Callable[[Block, Rings], None]
 
     def place(self, op: Operation) -> None:
@@ -74,7 +74,7 @@ class Regions:
         return found.make(shape_of(value), hint, blocks, found.dtype_of(value))
 
     def _stays_in_registers(self, loop: scf.ForOp) -> bool:
-        """rule LOOP"""
+        """Let the loop run in one section, if it fits (rule LOOP)."""
         sections = self.evaluation.open_sections
         if not sections.can_span(loop):
             return False
@@ -83,7 +83,7 @@ class Regions:
         return sections.begin_with_loop(loop)
 
     def _while_loop(self, loop: scf.WhileOp) -> None:
-        """Its condition is on scalars and passes on what it gets."""
+        """Place a loop whose condition is on scalars and passes on its arguments."""
         rings = [
             self._new_buffer(start, start.name_hint, 2) if is_block(start) else None
             for start in loop.arguments
@@ -100,7 +100,7 @@ class Regions:
         rings: Rings,
         condition: Block | None = None,
     ) -> None:
-        """rule RING"""
+        """Carry block values through rings of two blocks (rule RING)."""
         pairs = zip(starts, rings, strict=True)
         roots = [Root(start, buffer=ring) for start, ring in pairs if ring is not None]
         self.evaluation.flush(loop, roots=roots)
@@ -125,7 +125,7 @@ class Regions:
                 self.placement.settle(result, ring, make)
 
     def _block_to_sum_in(self, loop: scf.ForOp, result: SSAValue) -> SSAValue:
-        """The user's block if it has the format of the registers, or a compiler buffer."""
+        """Return the user's block if it has the registers' format, or a compiler buffer's."""
         uses = list(result.uses)
         store = uses[0].operation if len(uses) == 1 else None
         if isinstance(store, ttl.StoreOp) and store.accumulate is None:

@@ -1,26 +1,27 @@
-"""The tile operations of one DST section.
+"""Build the tile operations of one DST section.
 
 Every operand of an operation has a place, a buffer or a register:
-rule BUFFER   both operands in 16-bit buffers: the matrix unit reads them there. 32-bit floats would
-              lose bits on that way.
-rule ONCE     a call that accumulates needs registers that are still zero, which a loop in the
-              section cannot give it, and which cost a slot each time: one call a section.
-rule EXPAND   one operand in a 16-bit buffer, the other the broadcast of one: the matrix unit
-              expands it as it reads it, each time that it is read: that costs less than to keep it.
-              So it does a compiler buffer of 32 bits that is not unpacked straight to registers:
-              the other way of expanding it loses the same bits.
-rule ROWS     in 32-bit registers the chip expands a row rightly only where its buffer is unpacked
-              straight to them. Other rows are expanded by the matrix unit, as they are added to a
-              tile of zeros.
-rule REUSE    one operand in a 16-bit buffer, the other in a register that holds no more than 16
-              bits: the matrix unit reads both, and no register is needed for the first.
-rule DST      otherwise buffer operands are copied to registers and the vector unit works there.
-rule WHOLE    a uint16 or uint8 is an int32 in a register: the first is converted when it is copied
-              there (the unpacker widens the second), and both before they are packed.
+
+rule BUFFER   both operands are in 16-bit buffers: the matrix unit reads them there. 32-bit floats
+              would lose bits that way.
+rule ONCE     a call that accumulates needs registers that are still zero; a loop in the section
+              cannot provide them, and they cost a slot each time: one such call a section.
+rule EXPAND   one operand is in a 16-bit buffer, the other is the broadcast of one: the matrix unit
+              expands it at each read, which costs less than keeping it. It also expands a 32-bit
+              compiler buffer that is not unpacked straight to registers: the other way of expanding
+              it loses the same bits.
+rule ROWS     in 32-bit registers the chip expands a row correctly only if its buffer is unpacked
+              straight to them. The matrix unit expands other rows, by adding them to a tile of
+              zeros.
+rule REUSE    one operand is in a 16-bit buffer, the other in a register with at most 16 bits: the
+              matrix unit reads both, and the first needs no register.
+rule DST      otherwise buffer operands are copied to registers for the vector unit.
+rule WHOLE    a uint16 or uint8 is an int32 in a register: uint16 is converted when copied there
+              (the unpacker widens uint8), and both before they are packed.
 rule MATMUL   a product accumulates on the registers of the value it is added to, or on zeros.
-rule FACTORS  and so does `a * b` of blocks in `value + a * b`, where registers of 32 bits hold the
-              product of any two of their numbers: nothing is rounded that was not before.
-rule ORDER    of two operands the one that needs more registers is computed first (Sethi, Ullman).
+rule FACTORS  so does `a * b` of blocks in `value + a * b`, if registers of 32 bits hold the product
+              of any two of their numbers: no additional rounding.
+rule ORDER    the operand that needs more registers is computed first (Sethi, Ullman).
 """
 
 from __future__ import annotations
@@ -49,22 +50,22 @@ from .arranged_tiles import (
 )
 
 
-class Places(Protocol):
-    """Where the values of a kernel are."""
+class ValuePlaces(Protocol):
+    """Knows where the values of a kernel are."""
 
     @property
     def is_wide(self) -> bool:
-        """Are f32 buffers unpacked straight to the registers?"""
+        """Does the unpacker move f32 buffers straight to the registers?"""
 
     @property
     def is_tf32(self) -> bool:
-        """May f32 blocks come to the matrix unit, which has 10 of their digits?"""
+        """May the matrix unit read f32 blocks, although it keeps 10 of their mantissa digits?"""
 
     def place_of(self, value: SSAValue, matrix: bool) -> SSAValue | None:
-        """The block that holds the value, for the matrix unit or for the other ways of reading."""
+        """Return the block that holds the value for the matrix unit, or for other readers."""
 
     def zeros(self, dtype: DType, origin: Operation) -> SSAValue:
-        """A block of one tile, all zeros."""
+        """Return a block of one tile, all zeros."""
 
 
 COMMUTATIVE = ("add", "mul")
@@ -73,7 +74,7 @@ COMMUTATIVE = ("add", "mul")
 class SectionBuilder:
     """Fills a section; `values` maps block values to their register values."""
 
-    def __init__(self, section: ttl.ComputeOp, api: str, fp32: bool, places: Places):
+    def __init__(self, section: ttl.ComputeOp, api: str, fp32: bool, places: ValuePlaces):
         self.section = section
         self.fp32 = fp32
         self.make = Maker.at_end(section.body.block, section)
@@ -88,7 +89,7 @@ class SectionBuilder:
     # Values in registers --------------------------------------------------------------------------
 
     def compute(self, value: SSAValue, user: Operation | None = None) -> SSAValue:
-        """The value in registers, with everything it needs computed before, for `user`."""
+        """Compute the value in registers for `user`, and before it everything it needs."""
         if value in self.values:
             return self.values[value]
         self.make.origin = user or self.make.origin
@@ -107,12 +108,12 @@ class SectionBuilder:
         return made
 
     def widened(self, value: SSAValue, block: SSAValue) -> SSAValue:
-        """rule WHOLE"""
+        """Convert a copied uint16 to int32 (rule WHOLE)."""
         dtype = block_type(block.type).dtype
         return self.step("uint16_to_int32", value, uint16) if dtype == uint16 else value
 
     def packed(self, value: SSAValue, block: SSAValue) -> SSAValue:
-        """rule WHOLE: what can be packed into a block of the user."""
+        """Convert a value to the type of the user's block that it is packed into (rule WHOLE)."""
         dtype = block_type(block.type).dtype
         return self.step(f"int32_to_{dtype}", value, dtype) if dtype in NARROW else value
 
@@ -168,7 +169,7 @@ class SectionBuilder:
         element_type: StringAttr | None = None,
         name: str | None = None,
     ) -> SSAValue:
-        """The tile operation for a block operation, or another one that helps to make it."""
+        """Add the tile operation for a block operation, or another one that helps to make it."""
         given = {"parameters": parameters, "element_type": element_type}
         made = ttl.TILE_MATH[name or op.ENTRY.name].create(
             operands=operands,
@@ -183,14 +184,14 @@ class SectionBuilder:
         return op.ENTRY.name == "typecast" or (forms is not None and forms.is_nothing)
 
     def register_operands(self, op: ttl.BlockMathOp) -> list[SSAValue]:
-        """rule ORDER"""
+        """Compute the operands, the one that needs most registers first (rule ORDER)."""
         operands = list(op.inputs)
         order = sorted(range(len(operands)), key=lambda i: -self.needs(operands[i]))
         found = {i: self.compute(operands[i], op) for i in order}
         return [found[i] for i in range(len(operands))]
 
     def broadcast_in_buffer(self, op: ttl.BlockMathOp) -> SSAValue | None:
-        """rule EXPAND"""
+        """Let the matrix unit expand a broadcast in its buffer, if it can (rule EXPAND)."""
         forms = op.ENTRY.tile[self.api].with_broadcast
         order = (1, 0) if op.ENTRY.name in COMMUTATIVE else (1,)
         for position in order if forms else ():
@@ -213,7 +214,7 @@ class SectionBuilder:
         return op
 
     def takes_zeros(self, form: TileCall) -> bool:
-        """rule ONCE"""
+        """Claim zeros for a call that accumulates, once a section (rule ONCE)."""
         if not form.accumulates:
             return True
         if self.in_loop or self.zeros_are_used:
@@ -222,7 +223,7 @@ class SectionBuilder:
         return True
 
     def buffer_operands(self, op: ttl.BlockMathOp) -> list[SSAValue] | None:
-        """rule BUFFER"""
+        """Return both operands' blocks, if the matrix unit reads them there (rule BUFFER)."""
         form = op.ENTRY.tile[self.api].from_buffers
         if form is None:
             return None
@@ -231,30 +232,30 @@ class SectionBuilder:
         return [self.place(operand) for operand in op.inputs]  # type: ignore[misc]
 
     def are_read_together(self, op: ttl.BlockMathOp) -> bool:
-        """Are both operands in buffers that the matrix unit reads, of one format?"""
+        """Are both operands in buffers of one format that the matrix unit reads?"""
         blocks = [self.place(operand) for operand in op.inputs]
         return all(map(self.is_narrow, blocks)) and len({_dtype_in(b) for b in blocks}) == 1
 
     def reused_operand(self, op: ttl.BlockMathOp) -> int | None:
-        """rule REUSE: the operand that is in registers, or goes there."""
+        """Return the operand that is in registers, or goes there (rule REUSE)."""
         if op.ENTRY.tile[self.api].left_in_dst is None:
             return None
         narrow = [self.is_narrow(self.place(operand)) for operand in op.inputs]
         if all(narrow):
-            return 0  # a copy of 16-bit numbers
+            return 0  # it is copied: 16-bit numbers
         if self.fp32 or not any(narrow):
             return None
         return narrow.index(False)
 
     def is_narrow(self, block: SSAValue | None) -> bool:
-        """Does the matrix unit read enough of it?"""
+        """Does the matrix unit read enough of its bits?"""
         if block is None:
             return False
         dtype = _dtype_in(block)
         return dtype == bfloat16 or (self.places.is_tf32 and dtype == float32)
 
     def is_expanded(self, block: SSAValue | None) -> bool:
-        """Does the matrix unit read as much of it as there is on the other way to registers?"""
+        """Does the matrix unit read as many bits as the other way to registers keeps?"""
         if block is None or self.is_narrow(block):
             return block is not None
         return self.fp32 and not self.places.is_wide and _dtype_in(block) == float32
@@ -262,7 +263,8 @@ class SectionBuilder:
     # Reductions, broadcasts, transposition --------------------------------------------------------
 
     def arranged(self, op: ttl.BlockMathOp) -> SSAValue:
-        """Outer dimensions alone are reduced by combining copies of their tiles."""
+        """Add an operation with an arranged read; combine tile copies to reduce outer dimensions.
+        """
         way = reads_by_matrix_unit(op)
         blocks = [self.places.place_of(self.others.get(v, v), way) for v in operands_in_buffers(op)]
         assert all(block is not None for block in blocks), f"{op.name} of a value in registers"
@@ -277,7 +279,7 @@ class SectionBuilder:
         return result
 
     def is_scrambled_row(self, op: ttl.BlockMathOp, block: SSAValue | None) -> bool:
-        """rule ROWS"""
+        """Would the chip expand this row incorrectly? (rule ROWS)"""
         if op.ENTRY.name != "broadcast" or inner_dims(op) != (-2,) or not self.fp32:
             return False
         dtype = _dtype_in(block)
@@ -305,7 +307,7 @@ class SectionBuilder:
         return self.make.new(ttl.TileFillOp, (), dst_type(op.result), value=FloatAttr(0.0, f32))
 
     def product_to_accumulate(self, op: ttl.BlockMathOp) -> ttl.BlockMathOp | None:
-        """rule MATMUL: for `value + a @ b`, the product, if this is its only use."""
+        """Return the product in `value + a @ b` if this is its only use (rule MATMUL)."""
         if op.ENTRY.name != "add":
             return None
         for operand in reversed(op.inputs):
@@ -321,7 +323,7 @@ class SectionBuilder:
         return None
 
     def factors_to_accumulate(self, op: ttl.BlockMathOp) -> ttl.BlockMathOp | None:
-        """rule FACTORS: the product, if this is its only use and that of what it is added to."""
+        """Return the product in `value + a * b` if both have no other use (rule FACTORS)."""
         if op.ENTRY.name != "add" or not self.fp32:
             return None
         for operand, other in (op.inputs, tuple(op.inputs)[::-1]):
@@ -339,7 +341,7 @@ class SectionBuilder:
         return None
 
     def needs(self, value: SSAValue) -> int:
-        """How many registers computing the value takes."""
+        """Return how many registers computing the value takes."""
         if value in self.values:
             return 0
         if value in self.needs_memo:
@@ -363,7 +365,7 @@ class SectionBuilder:
     # Loops ----------------------------------------------------------------------------------------
 
     def loop(self, loop: scf.ForOp) -> None:
-        """The loop again in the section: what it carries stays in registers."""
+        """Rebuild the loop in the section: carried values stay in registers."""
         starts = [self.carried(start) for start in loop.iter_args]
         old = loop.body.block
         body = Block(arg_types=[old.args[0].type, *(start.type for start in starts)])
@@ -391,7 +393,7 @@ class SectionBuilder:
             self.others[before] = after
 
     def body(self, block: Block) -> None:
-        """In program order: blocks are read before they are popped."""
+        """Add a block's operations in program order: blocks are read before they are popped."""
         for op in block.ops:
             self.make.origin = op
             if isinstance(op, scf.ForOp):
@@ -403,10 +405,10 @@ class SectionBuilder:
                 if not self.is_left_to_its_user(op):
                     self.compute(op.result)
             elif not isinstance(op, ttl.FillOp):
-                self.make.add(op.clone(self.others))  # which notes the results
+                self.make.add(op.clone(self.others))  # clone() notes the results
 
     def is_left_to_its_user(self, op: ttl.BlockMathOp) -> bool:
-        """rule MATMUL: the product is computed where it is added, if its blocks last until then."""
+        """Is the product computed where it is added, if its blocks last? (rule MATMUL)"""
         user = op.result.get_user_of_unique_use() if op.ENTRY is MATMUL else None
         if not isinstance(user, ttl.BlockMathOp) or user.parent is not op.parent:
             return False
@@ -425,16 +427,16 @@ def _dtype_in(block: SSAValue | None) -> DType:
 
 
 def _element_type(op: ttl.BlockMathOp) -> StringAttr | None:
-    """Of integers, which have calls of their own."""
+    """Return the element type for integers, which have calls of their own; None for floats."""
     dtype = block_type(op.inputs[0].type).dtype
     return None if dtype is None or dtype.is_float else StringAttr(dtype.spelling)
 
 
 def is_rounding(op: Operation | Block) -> bool:
-    """Rounding to another format happens on the way to a buffer of that format."""
+    """Is it a conversion to the format of a buffer? The packer does these."""
     if not isinstance(op, ttl.BlockMathOp) or op.ENTRY.name != "typecast":
         return False
-    return block_type(op.result.type).dtype != float32  # which holds what any register does
+    return block_type(op.result.type).dtype != float32  # any register holds f32
 
 
 def is_block(value: SSAValue) -> bool:

@@ -1,4 +1,4 @@
-"""DST sections: values computed and packed, in front of the operation that forces them.
+"""DST sections: compute and pack values in front of the operation that forces them.
 
 The rules are those of convert-ttl-to-compute.
 """
@@ -29,13 +29,13 @@ from .ttl_insert_intermediate_dfbs import buffer_of, new_buffer
 
 
 @dataclass(frozen=True, slots=True)
-class Sections:
-    """Makes the sections of a kernel."""
+class SectionMaker:
+    """Creates the sections of a kernel."""
 
     placement: Placement
 
     def make(self, roots: list[Root], before: Operation) -> None:
-        """One that packs the roots, and what makes the kept ones readable."""
+        """Make a section that packs the roots, and make kept values readable."""
         views = self.reserve(roots, Maker.before(before))
         origin = roots[0].store or roots[0].value.owner
         builder = self.start(before, origin if isinstance(origin, Operation) else before)
@@ -50,7 +50,7 @@ class Sections:
         return SectionBuilder(section, placement.target.device_api, placement.fp32, placement)
 
     def computing(self, roots: list[Root], before: Operation) -> SectionBuilder:
-        """One that holds the values of the roots in registers and packs nothing."""
+        """Make a section that computes the roots' values in registers and packs nothing."""
         owners = [root.value.owner for root in roots]
         builder = self.start(before, owners[0])  # type: ignore[arg-type]
         for root, owner in zip(roots, owners, strict=True):
@@ -62,7 +62,7 @@ class Sections:
         return not allocation.is_tangled and allocation.size * prod(shape) <= registers
 
     def reserve(self, roots: list[Root], make: Maker) -> dict[Root, SSAValue]:
-        """The block that each root is packed into."""
+        """Return the block that each root is packed into."""
         return {
             root: root.store.view
             if root.store is not None
@@ -71,7 +71,7 @@ class Sections:
         }
 
     def _buffer_of(self, root: Root) -> SSAValue:
-        """The one inserted for it, or a new one: it is kept for what comes after the section."""
+        """Return the root's inserted buffer, or a new one for values kept after the section."""
         inserted = buffer_of(root.value, root.for_matrix, self.placement.kernel)
         assert inserted is not None or not root.has_buffer, "run ttl-insert-intermediate-dfbs first"
         return inserted or new_buffer(root.value, self.placement.buffers)
@@ -94,7 +94,7 @@ class Sections:
             builder.make.add(store)
 
     def _relu_of_packer(self, root: Root, builder: SectionBuilder) -> ttl.BlockMathOp | None:
-        """rule RELU"""
+        """Return a relu that the packer can do (rule RELU)."""
         op = root.value.owner
         is_added = root.store is not None and root.store.accumulate is not None
         if not isinstance(op, ttl.BlockMathOp) or op.ENTRY.name != "relu" or is_added:
@@ -104,7 +104,7 @@ class Sections:
         return op if is_free and is_float and root.value.has_one_use() else None
 
     def publish(self, views: dict[Root, SSAValue], before: Operation) -> None:
-        """Push what is kept; what is not carried on can be read from now on."""
+        """Push kept values; those that are not carried on can be read from here on."""
         make = Maker.before(before)
         for root, view in views.items():
             if root.store is not None:
@@ -116,7 +116,7 @@ class Sections:
 
 
 def grouped(roots: list[Root], needs: Needs) -> list[list[Root]]:
-    """Roots that share what they compute, or the block they go to, share a section."""
+    """Group roots into sections: roots that share computations or a block share a section."""
     groups: list[tuple[set[object], list[Root]]] = []
     for root in roots:
         parts: set[object] = set(needs.computed_by([root]))
@@ -132,21 +132,21 @@ def grouped(roots: list[Root], needs: Needs) -> list[list[Root]]:
     return [members for _, members in groups]
 
 
-# rule OPEN and rule LOOP: sections that go on after the operation in front of which they began ----
+# rule OPEN and rule LOOP: sections that continue after the operation they were created before -----
 
 
 @dataclass(frozen=True, slots=True)
 class OpenSections:
-    """Begins, fills and ends the open section of a kernel."""
+    """Begins, fills and ends a kernel's open section."""
 
     placement: Placement
     needs: Needs
-    sections: Sections
+    sections: SectionMaker
 
     # Beginning ------------------------------------------------------------------------------------
 
     def begin_at_pop(self, op: Operation) -> bool:
-        """rule OPEN; if the section must end, nothing has changed."""
+        """Open a section at a pop (rule OPEN); change nothing if the section must end."""
         placement, needs, sections = self.placement, self.needs, self.sections
         if not isinstance(op, ttl.PopOp) or placement.open is not None or placement.scope.stores:
             return False
@@ -165,7 +165,7 @@ class OpenSections:
         return does_fit
 
     def _can_stay_open(self, values: list[SSAValue]) -> bool:
-        """Only what a section can do for whole blocks, and pack as it is."""
+        """Can one section do all values for whole blocks, and pack each unchanged?"""
         return len({shape_of(value) for value in values}) == 1 and all(
             self.placement.buffers.dtype_of(value).is_float
             and not (is_rounding(value.owner) or is_view(value.owner) or is_arranged(value.owner))
@@ -174,14 +174,14 @@ class OpenSections:
         )
 
     def can_span(self, loop: scf.ForOp) -> bool:
-        """rule LOOP: may it fit?"""
+        """Could a section span the loop? (rule LOOP)"""
         if any(isinstance(op, ttl.PrintOp) for op in loop.walk()):
-            return False  # prints show what is in buffers
+            return False  # a print shows blocks in buffers
         shape = fits_one_section(loop, self.placement.place_of)
         return shape is not None and prod(shape) <= self.placement.most_registers()
 
     def begin_with_loop(self, loop: scf.ForOp) -> bool:
-        """rule LOOP; if it does not fit, nothing has changed."""
+        """Open a section with the loop in it (rule LOOP); change nothing if it does not fit."""
         size = self.placement.most_registers()
         results: list[SSAValue] = [value for value in loop.results if is_block(value)]
         builder = self.sections.start(loop, loop)
@@ -195,9 +195,9 @@ class OpenSections:
         return True
 
     def move_into(self, op: Operation) -> None:
-        """What comes between a loop and the stores of what it carried runs inside the section.
+        """Move operations between a loop and the stores of its results into the section.
 
-        Scalars come before it: what follows the section may need them too.
+        Scalars move in front of it: operations after the section may need them too.
         """
         if self.placement.open is None:
             return
@@ -211,7 +211,7 @@ class OpenSections:
     # Ending ---------------------------------------------------------------------------------------
 
     def finish(self, roots: list[Root], before: Operation) -> list[Root]:
-        """Roots that need what the open section holds end it; the others are returned."""
+        """End the open section for roots that need its values; return the other roots."""
         section = self.placement.open
         if section is None:
             return roots
@@ -230,7 +230,7 @@ class OpenSections:
         return [r for r in mine if not (r.is_read_later and r.value in homes)] + others
 
     def _keep_results(self, section: OpenSection, roots: list[Root]) -> list[Root]:
-        """What keeps the values of the open section that the roots, or later ones, need."""
+        """Return roots that keep the open section's values for these roots or later operations."""
         needed = {root.value for root in roots}
         needed |= {operand for op in self.needs.computed_by(roots) for operand in op.inputs}
         return [
@@ -241,7 +241,7 @@ class OpenSections:
         ]
 
     def _end(self, section: OpenSection, roots: list[Root], before: Operation) -> bool:
-        """False if the section does not fit with these roots; then nothing has changed."""
+        """End the section with these roots; return False and change nothing if they do not fit."""
         builder: SectionBuilder = section.builder
         block = builder.section.body.block
         last, values = block.last_op, dict(builder.values)
@@ -260,16 +260,16 @@ class OpenSections:
         return True
 
 
-# Stores carried out and values kept, when an operation forces them --------------------------------
+# Run stores and keep values, when an operation forces them ----------------------------------------
 
 
-class Evaluation:
-    """Of the block values of a kernel."""
+class BlockEvaluation:
+    """Computes, stores and keeps the block values of a kernel."""
 
     def __init__(self, placement: Placement):
         self.placement = placement
         self.needs = Needs(placement)
-        self.sections = Sections(placement)
+        self.sections = SectionMaker(placement)
         self.open_sections = OpenSections(placement, self.needs, self.sections)
 
     def flush(
@@ -279,9 +279,9 @@ class Evaluation:
         roots: Iterable[Root] = (),
         ended: Iterable[Operation] = (),
     ) -> None:
-        """Carry out the stores so far, and keep values, in front of `before`.
+        """Run the stores so far and keep values, in front of `before`.
 
-        Operations that have `ended` need their operands no more.
+        Operations in `ended` need their operands no more.
         """
         scope = self.placement.scope
         stores, scope.stores = scope.stores, []
@@ -295,7 +295,7 @@ class Evaluation:
         self._release_homes(before)
 
     def compute_factors(self, roots: list[Root], before: Operation) -> None:
-        """What the roots need in buffers, if it is not there."""
+        """Compute values that the roots need in buffers, if they are not there."""
         if missing := self.needs.missing_factors(roots):
             self._evaluate(missing, before)
 
@@ -311,11 +311,11 @@ class Evaluation:
             self.sections.make(group, before)
 
     def _is_there(self, root: Root) -> bool:
-        """Was it kept when what it is an operand of was looked at?"""
+        """Has compute_factors() kept it, as another root's operand?"""
         return root.is_read_later and (root.value, root.for_matrix) in self.placement.homes
 
     def _release_homes(self, before: Operation) -> None:
-        """Pop what nothing needs any more."""
+        """Pop the homes of values without further users."""
         memo: Memo = {}
         make = Maker.before(before)
         homes = self.placement.scope.homes

@@ -1,11 +1,14 @@
-"""Dataflow buffers that share a circular buffer.
+"""Let dataflow buffers share a circular buffer.
 
 rule REUSE     compiler buffers of one type that never hold values at the same time are one.
-Where there are still more buffers than the chip has, or more memory is needed, because of those
-that the compiler added:
-rule FORMAT    buffers of one format that only the compute kernel uses, the user's too, and that
-               never hold blocks at the same time are one, which is as large as the largest.
-Then some of those between two kernels share one, too (shared_links).
+
+If there are still more buffers than the chip has, or too little memory, because of the compiler's
+buffers:
+
+rule FORMAT    buffers of one format, including the user's, that only the compute kernel uses and
+               that never hold blocks at the same time are one, as large as the largest.
+
+After that, some buffers between two kernels also share one (shared_links).
 """
 
 from __future__ import annotations
@@ -77,7 +80,7 @@ def _is_too_large(module: ModuleOp) -> bool:
 
 
 def _ring_of(declaration: ttl.DeclareBufferOp) -> Hashable:
-    """Of a format and as many blocks: together they need no more memory than each for itself."""
+    """Return format and block count: sharing needs no more memory than each buffer alone."""
     return format_of(declaration), declaration.type.block_count
 
 
@@ -85,11 +88,11 @@ def _ring_of(declaration: ttl.DeclareBufferOp) -> Hashable:
 
 
 def _share_in_time(module: ModuleOp, names: Iterable[str], kind: Kind) -> None:
-    """In order of their first use, each takes the first buffer that is free by then."""
+    """Give each buffer, in order of first use, the first shared one that is free by then."""
     declared = declarations_of(module)
     names = [name for name in names if name in declared]
     for kernel in kernels(module, "compute") if len(names) > 1 else ():
-        shared: list[tuple[int, list[str]]] = []  # where the last use is, and the buffers
+        shared: list[tuple[int, list[str]]] = []  # end of the last use, and buffers
         for first, last, name, _ in lives_of(kernel):
             if name not in names:
                 continue
@@ -105,8 +108,8 @@ def _share_in_time(module: ModuleOp, names: Iterable[str], kind: Kind) -> None:
 
 
 def _private(module: ModuleOp) -> list[str]:
-    """The user's buffers that only the compute kernel uses, for a block at a time: they are empty
-    wherever it is not between the reserve and the pop of one.
+    """Return the user's buffers that only the compute kernel uses, one block at a time: they are
+    empty except between a block's reserve and pop.
     """
     users = Counter(ttl.buffer_name(op.result) for k in kernels(module) for op in bindings(k))
     return [

@@ -1,15 +1,16 @@
-"""Dataflow buffers between two kernels that share a circular buffer.
+"""Let dataflow buffers between two kernels share a circular buffer.
 
-rule LOCKSTEP  buffers between the same two kernels, of which both use one block of each in turn,
-               are one, in which their blocks take turns. It has room for as many rounds as any of
-               them had blocks.
-rule ROUND     So are buffers of which the consumer uses one block of each in any order. It waits
-               for those that were pushed before the one it needs, too, and pops each only after
-               them: that takes room for one more round.
-rule AFTER     buffers between the same two kernels, of which both use one only when they are done
-               with the other, in each iteration of a loop the same number of blocks, are one. It
-               has the blocks of both.
-By these rules nobody waits who did not wait before.
+rule LOCKSTEP  buffers between the same two kernels are one if both use one block of each in turn.
+               Their blocks take turns in it. It has room for as many rounds as the largest has
+               blocks.
+rule ROUND     buffers are also one if the consumer uses one block of each in any order. It waits
+               for blocks that were pushed before the one it needs, and pops each only after them:
+               that takes room for one more round.
+rule AFTER     buffers between the same two kernels are one if both use one only after they are done
+               with the other, with equal numbers of blocks in each iteration of a loop. It has the
+               blocks of both.
+
+With these rules no kernel waits that did not wait before.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ LOOPS = (scf.ForOp, scf.WhileOp, ttl.ForEachPipeOp)
 
 @dataclass(frozen=True, slots=True)
 class _Way:
-    """One to share: may they, what is done at both ends before, how many blocks are there?"""
+    """A way to share: its condition, changes at both ends before, and the number of blocks."""
 
     fits: Callable[[Sequence[_Link]], bool]
     prepare: Callable[[Sequence[ttl.BindBufferOp]], None]
@@ -58,7 +59,7 @@ class _Way:
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """A buffer between two kernels, by their bindings."""
+    """A buffer between two kernels, with their bindings."""
 
     name: str
     producer: ttl.BindBufferOp
@@ -85,7 +86,7 @@ def share_links(module: ModuleOp, kind: Kind, way: _Way, most: int) -> None:
 
 
 def _links(module: ModuleOp) -> list[_Link]:
-    """In the order in which their producers use them first."""
+    """List the links, in the order in which their producers use them first."""
     producers: dict[str, ttl.BindBufferOp] = {}
     consumers: dict[str, ttl.BindBufferOp] = {}
     others: set[str] = set()
@@ -128,10 +129,10 @@ def _turns(binds: Sequence[ttl.BindBufferOp]) -> dict[SSAValue, int]:
 
 
 def _is_in_turn(block: Block, turns: dict[SSAValue, int], any_order: bool) -> bool:
-    """Are blocks acquired in order, and released in order, before the next round and the end?
+    """Are blocks acquired and released in order, before the next round and the end?
 
-    Acquires between which nothing happens may be in any order in any case, and so may releases
-    between which the kernel waits for no other.
+    Acquires with nothing between them may be in any order, and so may releases between which the
+    kernel waits for no other.
     """
     acquired: set[int] = set()
     released: set[int] = set()
@@ -150,14 +151,14 @@ def _is_in_turn(block: Block, turns: dict[SSAValue, int], any_order: bool) -> bo
 
 
 def _are_in_order(op: Operation, acquired: set[int], released: set[int]) -> bool:
-    """Up to an operation, at which it may begin to matter."""
+    """Are rounds in order up to this operation? From here on the order may matter."""
     if not isinstance(op, ttl.AcquireOp) and acquired != set(range(len(acquired))):
         return False
     return released == set(range(len(released))) or not _may_wait(op)
 
 
 def _takes_turn(op: Operation, turn: int, acquired: set[int], released: set[int]) -> bool:
-    """Notes an acquire, once a round, or the release of what is held."""
+    """Note an acquire, once a round, or the release of a held block; return whether it is due."""
     if isinstance(op, ttl.AcquireOp):
         is_due = turn not in acquired
         acquired.add(turn)
@@ -168,7 +169,7 @@ def _takes_turn(op: Operation, turn: int, acquired: set[int], released: set[int]
 
 
 def _may_wait(op: Operation) -> bool:
-    """For another kernel; one that computes does so at buffers of which it has one end."""
+    """May it wait for another kernel? A compute kernel does so at buffers with one end in it."""
     if processor_of(kernel_of(op)) != "compute":
         return not isinstance(op, ttl.ReleaseOp)
     buffers = [each.buffer for each in op.walk() if isinstance(each, ttl.AcquireOp)]
@@ -197,7 +198,7 @@ def _put_in_order(binds: Sequence[ttl.BindBufferOp]) -> None:
 
 
 def _hoist(acquires: Sequence[ttl.AcquireOp], turns: dict[SSAValue, int]) -> None:
-    """Those of a round to the first of those whose turn comes after them."""
+    """Move acquires of a round that come too late in front of the first one with a later turn."""
     place = {op: number for number, op in enumerate(acquires)}
     in_order = sorted(acquires, key=lambda op: turns[op.buffer])
     for op, following in reversed(list(pairwise(in_order))):
@@ -207,7 +208,7 @@ def _hoist(acquires: Sequence[ttl.AcquireOp], turns: dict[SSAValue, int]) -> Non
 
 
 def _delay(releases: Sequence[ttl.ReleaseOp], turns: dict[SSAValue, int]) -> None:
-    """Each until those have been released whose turn comes before it."""
+    """Move each release after the releases whose turn comes before it."""
     due: dict[int, ttl.ReleaseOp] = {}
     following = 0
     for release in releases:
@@ -231,9 +232,9 @@ def _are_one_after_the_other(links: Sequence[_Link]) -> bool:
 
 
 def _blocks_one_after_the_other(binds: Sequence[ttl.BindBufferOp]) -> list[int] | None:
-    """How many blocks of each there are in an iteration of the loop that all are in; [] if they are
-    in none. None if they are not used one after the other, a block at a time: several might not
-    stand side by side in the ring.
+    """Return how many blocks of each an iteration of their common loops has, [] without common
+    loops. Return None if they are not used one after the other, a block at a time: several blocks
+    might not be adjacent in the ring.
     """
     if len({kernel_of(bind) for bind in binds}) > 1 or not all(_take_turns([b]) for b in binds):
         return None
@@ -250,13 +251,13 @@ def _blocks_one_after_the_other(binds: Sequence[ttl.BindBufferOp]) -> list[int] 
 
 
 def _loops_around(bind: ttl.BindBufferOp) -> list[set[Operation]]:
-    """Those that each use is in."""
+    """Return the loops around each use."""
     uses = users_in_kernel(bind.result)
     return [{outer for outer in around(op) if isinstance(outer, LOOPS)} for op in uses]
 
 
 def _blocks_in_iteration(bind: ttl.BindBufferOp, common: set[Operation]) -> int:
-    """0 if it is not known."""
+    """Return how many blocks an iteration acquires; 0 if unknown."""
     total = 0
     for acquire in acquires_of(bind):
         inside = list(takewhile(lambda op: op not in common, around(acquire)))

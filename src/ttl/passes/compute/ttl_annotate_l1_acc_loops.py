@@ -1,7 +1,7 @@
-"""ttl-annotate-l1-acc-loops: which of the values that a loop carries the packer may add up in L1.
+"""ttl-annotate-l1-acc-loops: mark the carried values that the packer may add up in L1.
 
-The attribute `l1_acc` of a loop has the positions of the values that are only added to. Whether
-they are added up there, or in registers where they fit, is decided when sections are made.
+The attribute `l1_acc` of a loop lists the values that are only added to. The pass that makes
+sections decides whether to add them there, or in registers if they fit.
 """
 
 from __future__ import annotations

@@ -1,11 +1,12 @@
-"""ttl-assign-dst: every register value gets its DST slot.
+"""ttl-assign-dst: give every register value its DST slot.
 
 The attribute `dst_slot` of an operation has one entry for each of its results, `dst_slots` of a
-section their number. A slot is as many registers as a sub-block has tiles.
+section the number of slots. A slot is as many registers as a sub-block has tiles.
+
 rule WHOLE   a section with a loop or the end of a block in it works on whole blocks: its inputs
-             pass by once.
-rule SPILL   a section that needs more slots than there are registers is cut in two; what the second
-             half needs goes through compiler buffers.
+             pass by only once.
+rule SPILL   a section that needs more slots than there are registers is cut in two; values that the
+             second half needs go through compiler buffers.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ DST_SLOTS = "dst_slots"
 
 
 def apply(op: ModuleOp, *, dst_capacity: int = 0) -> None:
-    """A capacity of 0 is what the chip has."""
+    """Assign slots; a capacity of 0 means the chip's."""
     target = target_of(op)
     for kernel in kernels(op, "compute"):
         capacity = dst_capacity or capacity_of(kernel, target)

@@ -1,7 +1,7 @@
-"""ttl-expand-compositions: operations that no call of the chip does become some that there are.
+"""ttl-expand-compositions: replace operations without a chip call by ones that have a call.
 
-What they are made of is the op table's. A value of integers that is stored into a block of floats
-is converted first. Integers need registers of 32 bits.
+The op table defines the replacements. An integer value that is stored into a block of floats is
+converted first. Integers need registers of 32 bits.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def apply(op: ModuleOp) -> None:
 
 
 def _check_float16(kernel: func.FuncOp) -> None:
-    """The chip's functions take 16-bit registers for bfloat16."""
+    """Refuse float16 in 16-bit registers: the chip's functions take these for bfloat16."""
     for op in kernel.body.block.ops if not bool(kernel.attributes[FP32]) else ():
         if isinstance(op, ttl.BindBufferOp) and op.result.type.tile.dtype == float16:
             raise not_yet("float16 in DST registers of 16 bits", op, WIDER)
@@ -79,14 +79,14 @@ def _check_width(kernel: func.FuncOp, op: ttl.BlockMathOp | ttl.FillOp) -> None:
 
 
 def _check_integers(op: ttl.BlockMathOp, api: str) -> None:
-    """In modules that no frontend of ours has made."""
+    """Refuse integers without a tile form, which only modules from other frontends contain."""
     dtype = block_type(op.inputs[0].type).dtype if op.inputs else None
     if dtype is not None and op.ENTRY.tile[api].of(dtype) is None:
         raise cannot_compile(refuse_integers(op.ENTRY, dtype), op)
 
 
 def _expand(op: ttl.BlockMathOp, api: str) -> None:
-    do = Expansion(Maker.before(op), api)
+    do = CompositionBuilder(Maker.before(op), api)
     forms = do.forms(op.ENTRY.name, op.inputs[0])
     if forms.by_dims and do.dtype(op.inputs[0]) in NARROW:
         return _move_as_words(op, do)
@@ -106,13 +106,13 @@ def _expand(op: ttl.BlockMathOp, api: str) -> None:
     assert dtype is not None
     source = do.dtype(op.inputs[0])
     if op.ENTRY.name == "typecast" and source.is_float and dtype.is_float:
-        return  # rounded on the way to a buffer, if at all
+        return  # the packer rounds, if needed
     replace_by(op, composition(do, *op.inputs, **parameters))
 
 
 def _scaled_operand(op: ttl.BlockMathOp) -> tuple[SSAValue, float] | None:
-    """x and c of exp(c * x), where nothing is lost if the call itself multiplies: the product is
-    not rounded before, and a scale has 8 digits.
+    """Return x and c of exp(c * x), if the exp call can multiply without loss: the product is not
+    rounded before, and a scale has 8 digits.
     """
     product = op.inputs[0].owner
     if not isinstance(product, ttl.BlockMathOp) or product.ENTRY.name != "mul":
@@ -128,7 +128,7 @@ def _scaled_operand(op: ttl.BlockMathOp) -> tuple[SSAValue, float] | None:
     return None
 
 
-def _fold_scale(op: ttl.BlockMathOp, do: Expansion, x: SSAValue, scale: float) -> None:
+def _fold_scale(op: ttl.BlockMathOp, do: CompositionBuilder, x: SSAValue, scale: float) -> None:
     product = op.inputs[0].owner
     replace_by(op, do("exp_of_scaled", x, scale=scale))
     assert isinstance(product, Operation)
@@ -141,8 +141,8 @@ def _is_by_reciprocal(op: ttl.BlockMathOp) -> bool:
     return is_broadcast and BY_RECIPROCALS in kernel_of(op).attributes
 
 
-def _multiply_by_reciprocal(op: ttl.BlockMathOp, do: Expansion) -> None:
-    """A division for each number that is spread, and none for each that it is spread to."""
+def _multiply_by_reciprocal(op: ttl.BlockMathOp, do: CompositionBuilder) -> None:
+    """Compute x / broadcast(d) as x * broadcast(1 / d): fewer divisions."""
     x, spread = op.inputs
     broadcast = spread.owner
     assert isinstance(broadcast, ttl.BlockMathOp)
@@ -156,7 +156,7 @@ def _multiply_by_reciprocal(op: ttl.BlockMathOp, do: Expansion) -> None:
 
 
 def _is_broadcast_of_32_bits(op: ttl.BlockMathOp) -> bool:
-    """Inside a tile; of floats, all but those in the user's buffers of 16-bit ones."""
+    """Is it a broadcast inside a tile that does not read the user's buffer of 16-bit floats?"""
     if op.ENTRY.name != "broadcast" or not inner_dims(op):
         return False
     operand = op.inputs[0]
@@ -168,19 +168,19 @@ def _is_broadcast_of_32_bits(op: ttl.BlockMathOp) -> bool:
 
 
 def _expand_broadcast(op: ttl.BlockMathOp, api: str) -> None:
-    """Where the chip does not do it."""
-    do, result = Expansion(Maker.before(op), api), block_type(op.result.type)
+    """Replace a broadcast that the chip does not have."""
+    do, result = CompositionBuilder(Maker.before(op), api), block_type(op.result.type)
     assert result.shape is not None and result.dtype is not None and op.parameters is not None
     dims = tuple(numbers_in(op.parameters.data["dims"]))
     composition = broadcast_in_parts if result.dtype.is_float else whole_broadcast
     value = composition(do, op.inputs[0], dims, result.shape)
-    if value.type != op.result.type:  # in registers all floats are the same
+    if value.type != op.result.type:  # in registers all float types are equal
         value = do.add("add", value.owner.operands, result, {})
     replace_by(op, value)
 
 
-def _move_as_words(op: ttl.BlockMathOp, do: Expansion) -> None:
-    """A tile of narrow integers is converted before it is moved in another way than by a copy."""
+def _move_as_words(op: ttl.BlockMathOp, do: CompositionBuilder) -> None:
+    """Convert a tile of narrow integers before an operation moves it other than by a copy."""
     type = block_type(op.result.type)
     assert type.shape is not None
     inputs, words = [do("as_int32", op.inputs[0]), *op.inputs[1:]], tensor_of(type.shape, int32)
@@ -192,7 +192,7 @@ def _move_as_words(op: ttl.BlockMathOp, do: Expansion) -> None:
 
 def _convert_stored(store: ttl.StoreOp, api: str) -> None:
     dtype = block_type(store.view.type).dtype
-    do = Expansion(Maker.before(store), api)
+    do = CompositionBuilder(Maker.before(store), api)
     if do.dtype(store.value).is_float or dtype is None or not dtype.is_float:
         return
     store.operands[0] = do("typecast", store.value, dtype=dtype)
@@ -201,14 +201,14 @@ def _convert_stored(store: ttl.StoreOp, api: str) -> None:
 def composition_of(
     forms: TileForms, parameters: dict[str, object], op: Operation
 ) -> Callable[..., SSAValue] | None:
-    """The exact one if it was asked for; registers of 16 bits have no f32."""
+    """Return the composition, the exact one if requested; registers of 16 bits have no f32."""
     if forms.exact is None or not parameters.pop("exact_f32", False):
         return forms.composition
     return forms.exact if bool(kernel_of(op).attributes[FP32]) else forms.composition
 
 
-class Expansion:
-    """Makes the operations of a composition; see semantics/ops/compositions.py."""
+class CompositionBuilder:
+    """Builds the operations of a composition; see semantics/ops/compositions.py."""
 
     def __init__(self, make: Maker, api: str):
         self.make = make
@@ -253,7 +253,7 @@ class Expansion:
         return found
 
     def float_attribute(self, value: float, dtype: DType) -> FloatAttr:
-        """A double holds every integer that a register can."""
+        """Return a number's attribute; a double holds every integer that a register can."""
         return FloatAttr(float(value), f32 if dtype.is_float else f64)
 
     def number(self, value: float, like: SSAValue) -> SSAValue:
@@ -263,9 +263,9 @@ class Expansion:
         number = self.float_attribute(value, dtype)
         return self.make.new(ttl.FillOp, (), tensor_of(shape, dtype), value=number)
 
-    def at_start(self) -> Expansion:
+    def at_start(self) -> CompositionBuilder:
         make = Maker.before(first_after_bindings(kernel_of(self.make.origin)), self.make.origin)
-        return Expansion(make, self.api)
+        return CompositionBuilder(make, self.api)
 
     def constant(self, value: SSAValue) -> float | None:
         is_fill = isinstance(value.owner, ttl.FillOp)

@@ -1,9 +1,10 @@
-"""ttl-finalize-dfb-indices: dataflow buffers get their circular buffer.
+"""ttl-finalize-dfb-indices: give dataflow buffers their circular buffers.
 
 The user's are numbered in order of declaration, the compiler's after them; some share one
 (shared_buffers).
+
 rule ROOM    rows of a row-major buffer have room at their end if a copy needs it (row_copies), or
-             if those of a buffer have it with which it exchanges blocks.
+             if rows of a buffer it exchanges blocks with have room.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ def apply(op: ModuleOp) -> None:
 
 
 def _buffers_with_room(module: ModuleOp) -> set[str]:
-    """rule ROOM"""
+    """Find the buffers whose rows have room at their end (rule ROOM)."""
     found: set[str] = set()
-    alike: dict[Hashable, set[str]] = {}  # buffers by what connects their blocks
+    alike: dict[Hashable, set[str]] = {}  # buffers by what connects them
     for kernel in kernels(module):
         for op in walk(kernel):
             if not isinstance(op, ttl.CopyOp):
@@ -58,13 +59,13 @@ def _buffers_with_room(module: ModuleOp) -> set[str]:
                 alike[op] = buffers
             elif (rows := rows_of(op, kernel)) and rows.need_room:
                 found |= buffers
-    for _ in alike:  # the longest way that it could take
+    for _ in alike:  # the longest chain of connections
         found |= {name for group in alike.values() if group & found for name in group}
     return found
 
 
 def _move_accessor_arguments(module: ModuleOp, count: int) -> None:
-    """Accessor arguments come after the buffer indices."""
+    """Move accessor arguments after the buffer indices."""
     for kernel in kernels(module):
         if "ttl.base_cta_index" in kernel.attributes:
             kernel.attributes["ttl.base_cta_index"] = IntegerAttr(count, i64)

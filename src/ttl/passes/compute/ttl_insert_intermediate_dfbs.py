@@ -1,15 +1,15 @@
-"""ttl-insert-intermediate-dfbs: a compiler buffer for each value that can be read in a buffer only.
+"""ttl-insert-intermediate-dfbs: add a compiler buffer for each value that must be read in a buffer.
 
-The attribute `kept_in` of the operation that makes the value names the buffer; when the value goes
-there is decided when sections are made. What a loop or branch gives gets its buffer then.
+The attribute `kept_in` of the operation that makes the value names the buffer; the pass that makes
+sections decides when the value goes there. It also gives buffers to results of loops and branches.
+
 rule FACTOR  an operand of a matrix product, a reduction, a broadcast or a transposition.
 rule ROUND   a value that is rounded to another format before something else is computed with it:
              the packer rounds.
-rule MASK    a reduction before anything is computed with it: the packer clears what is not part of
-             the result.
-rule WIDE    an f32 buffer is unpacked in one of two ways, to the registers or to the matrix unit:
-             a value that is read in both ways stands in two buffers, the second one for the
-             matrix unit.
+rule MASK    a reduction before anything is computed with it: the packer clears the parts of tiles
+             outside the result.
+rule WIDE    an f32 buffer is unpacked in one of two ways, to the registers or to the matrix unit: a
+             value that is read in both ways is in two buffers, the second one for the matrix unit.
 rule ONCE    such a value is made before the loops in which it does not change.
 """
 
@@ -32,7 +32,7 @@ from .ttl_name_block_values import share_common_values
 from .ttl_set_compute_kernel_config import decide_fp32
 
 KEPT_IN = "kept_in"
-WAYS = ("copied", "multiplied")  # of reading a buffer: all others, the matrix unit
+WAYS = ("copied", "multiplied")  # ways of reading a buffer; "multiplied" is the matrix unit's
 
 
 def apply(op: ModuleOp) -> None:
@@ -44,7 +44,7 @@ def apply(op: ModuleOp) -> None:
 
 
 def _hoist(kernel: func.FuncOp) -> None:
-    """rule ONCE; constants that scale a reduction even when the kernel starts."""
+    """Move unchanging values out of loops (rule ONCE), scales of reductions to the start."""
     start = first_after_bindings(kernel)
     for op in list(kernel.walk()):
         for value in _read_in_buffers(op):
@@ -88,12 +88,12 @@ def _insert(kernel: func.FuncOp, buffers: CompilerBuffers) -> None:
 
 
 def has_buffer(value: SSAValue) -> bool:
-    """Is one inserted here, if the value is read in a buffer?"""
+    """Does this pass insert a buffer for the value, if it is read in one?"""
     return isinstance(value.owner, (ttl.BlockMathOp, ttl.FillOp, ttl.WaitOp))
 
 
 def new_buffer(value: SSAValue, buffers: CompilerBuffers) -> SSAValue:
-    """The kernel's handle of a new compiler buffer for the value."""
+    """Make a compiler buffer for the value; return the kernel's handle."""
     dtype = buffers.dtype_of(value)
     if is_rounding(value.owner):
         dtype = block_type(value.type).dtype or dtype
@@ -106,7 +106,7 @@ def _name_of(buffer: SSAValue) -> SymbolRefAttr:
 
 
 def buffer_of(value: SSAValue, way: bool, kernel: func.FuncOp) -> SSAValue | None:
-    """The one that was inserted for the value."""
+    """Return the buffer that was inserted for the value."""
     kept = value.owner.attributes.get(KEPT_IN) if isinstance(value.owner, Operation) else None
     name = kept.data.get(WAYS[way]) if isinstance(kept, DictionaryAttr) else None
     binds = (op for op in kernel.body.block.ops if isinstance(op, ttl.BindBufferOp))
@@ -114,7 +114,7 @@ def buffer_of(value: SSAValue, way: bool, kernel: func.FuncOp) -> SSAValue | Non
 
 
 def drop_unused(module: ModuleOp, kernel: func.FuncOp) -> None:
-    """The compiler's buffers for values that were computed in another way."""
+    """Erase the compiler's buffers for values that were computed in another way."""
     binds = [op for op in kernel.body.block.ops if isinstance(op, ttl.BindBufferOp)]
     unused = {bind.buffer.root_reference: bind for bind in binds if not list(bind.result.uses)}
     for op in list(module.ops):
@@ -134,21 +134,21 @@ def _read_in_buffers(op: Operation) -> list[SSAValue]:
 
 
 def reads_in_buffer(op: ttl.BlockMathOp, operand: SSAValue) -> bool:
-    """rule FACTOR, rule ROUND and rule MASK"""
+    """Does the operation read this operand in a buffer? (rule FACTOR, ROUND and MASK)"""
     if operand in operands_in_buffers(op):
         return True
     return not is_arranged(op) and (is_rounding(operand.owner) or is_masked(operand.owner))
 
 
 def is_packed_before(store: ttl.StoreOp) -> bool:
-    """rule ROUND, and rule MASK where the packer adds"""
+    """Is the value packed before it is stored? (rule ROUND; rule MASK if the packer adds)"""
     if is_rounding(store.value.owner):
         return store.view.type != store.value.type
     return store.accumulate is not None and is_masked(store.value.owner)
 
 
 def copied_buffers(kernel: func.FuncOp) -> set[SSAValue]:
-    """The buffers of which blocks are read by anything but matrix products."""
+    """Return the buffers whose blocks have readers other than matrix products."""
     found: set[SSAValue] = set()
     for op in walk(kernel):
         if isinstance(op, ttl.AcquireOp):

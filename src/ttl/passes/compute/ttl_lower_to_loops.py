@@ -1,8 +1,8 @@
-"""ttl-lower-to-loops: a section becomes the DST protocol around a loop over tiles for each op.
+"""ttl-lower-to-loops: turn a section into the DST protocol around a loop over tiles for each op.
 
-One loop for each operation, not one loop over all of them: calls of one kind stand together, so
-that each needs its init once. A section that works on sub-blocks stands in a loop over them; what
-is left over at the end of the block is a section of its own.
+There is one loop for each operation, not one over all: calls of one kind are adjacent, so each
+needs its init once. A section that works on sub-blocks is inside a loop over them; the rest at the
+end of the block is a section of its own.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def apply(op: ModuleOp) -> None:
 
 
 def _round_fills(kernel: func.FuncOp) -> None:
-    """The chip truncates a constant it writes to 16-bit registers; the language rounds it."""
+    """Round constants: the chip truncates a constant that it writes to 16-bit registers."""
     dtype = dest_dtype(bool(kernel.attributes[FP32]), buffer_dtypes(kernel))
     for op in walk(kernel):
         if not isinstance(op, ttl.TileFillOp) or element_type_of(op) is not None:
@@ -72,14 +72,14 @@ def _round_fills(kernel: func.FuncOp) -> None:
 
 # Sub-blocks ---------------------------------------------------------------------------------------
 
-Terms = tuple[tuple[SSAValue, int], ...]  # variables of loops and their strides
+Terms = tuple[tuple[SSAValue, int], ...]  # loop variables and their strides
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SubBlock:
     """The sub-block a section works on.
 
-    `origin` is the tile it starts at, as loop variables and their strides in the block; `rows` and
+    `origin` is its first tile, as loop variables and their strides in the block; `rows` and
     `columns` are its size, and `row_tiles` is the distance of its rows in the block.
     """
 
@@ -88,7 +88,7 @@ class Part:
     rows: int
     columns: int
     row_tiles: int
-    batch: Terms = ()  # for each leading dimension that is not 1: the matrices before the part
+    batch: Terms = ()  # for each leading dimension other than 1: the matrices before the part
     row: Terms = ()
     row_constant: int = 0
     column: Terms = ()
@@ -113,7 +113,7 @@ def _lower_section(section: ttl.ComputeOp) -> None:
 def _ranges(
     make: Maker, size: int, part: int, name: str, body: Callable[[Maker, Terms, int, int], None]
 ) -> None:
-    """`body(make, start terms, start constant, length)` for the parts of 0..size."""
+    """Call `body(make, start terms, start constant, length)` for the parts of 0..size."""
     whole, rest = divmod(size, part)
     if whole == 1:
         body(make, (), 0, part)
@@ -125,7 +125,7 @@ def _ranges(
 
 def _linear_parts(section: ttl.ComputeOp, make: Maker, tiles: int, part: int) -> None:
     def at(inner: Maker, terms: Terms, constant: int, length: int) -> None:
-        _Section(section, inner, Part(terms, constant, 1, length, length)).lower()
+        _Section(section, inner, SubBlock(terms, constant, 1, length, length)).lower()
 
     _ranges(make, tiles, part, "subblock", at)
 
@@ -133,7 +133,7 @@ def _linear_parts(section: ttl.ComputeOp, make: Maker, tiles: int, part: int) ->
 def _rectangles(
     section: ttl.ComputeOp, make: Maker, shape: Shape, part: Sequence[int]
 ) -> None:
-    """Sub-blocks of matrices: over the leading dimensions, then rows, then columns."""
+    """Lower sub-blocks of matrices: over the leading dimensions, then rows, then columns."""
     row_count, column_count = at_least_matrix(shape)[-2:]
     sizes = [size for size in shape[:-2] if size != 1] or [1]
     steps = [(size, prod(sizes[dim + 1 :])) for dim, size in enumerate(sizes)]
@@ -147,7 +147,7 @@ def _rectangles(
                     *column,
                 )
                 constant = first_row * column_count + first_column
-                place = Part(
+                place = SubBlock(
                     origin, constant, height, width, column_count,
                     batch, row, first_row, column, first_column,
                 )  # fmt: skip
@@ -164,15 +164,15 @@ def _rectangles(
 
 
 class _Section:
-    """Makes the calls of a section for one sub-block; the section itself stays as it is."""
+    """Makes the calls of a section for one sub-block, without changing the section."""
 
-    def __init__(self, section: ttl.ComputeOp, make: Maker, part: Part):
+    def __init__(self, section: ttl.ComputeOp, make: Maker, part: SubBlock):
         self.section = section
         self.make = make
         self.part = part
-        self.carried: dict[SSAValue, int] = {}  # slots of values that no operation defines
-        self.values: dict[SSAValue, SSAValue] = {}  # of scalars and blocks made in the section
-        self.used: set[int] = set()  # slots that are not zero any more
+        self.carried: dict[SSAValue, int] = {}  # slots of values without a defining operation
+        self.values: dict[SSAValue, SSAValue] = {}  # scalars and blocks made in the section
+        self.used: set[int] = set()  # slots that are no longer zero
         self.in_loop = False
 
     def lower(self) -> None:
@@ -198,7 +198,7 @@ class _Section:
         self.make.add(ttl.SectionOp.create(properties={"step": StringAttr(step)}))
 
     def block(self, block: Block, make: Maker) -> None:
-        """Everything of `block` but its stores, made again through `make`."""
+        """Rebuild all operations of `block` except stores through `make`."""
         for op in list(block.ops):
             make.origin = op
             if isinstance(op, scf.ForOp):
@@ -210,8 +210,8 @@ class _Section:
             elif op.results and is_register_value(op.results[0]):
                 self.tiles(op, make)
             elif not isinstance(op, (ttl.TileStoreOp, scf.YieldOp)):
-                made = make.add(op.clone(self.values))  # which notes the results
-                if isinstance(op, ttl.AcquireOp):  # sections that follow may use the block, too
+                made = make.add(op.clone(self.values))  # clone() notes the results
+                if isinstance(op, ttl.AcquireOp):  # later sections may use the block too
                     op.block.replace_all_uses_with(made.results[0])
 
     def slot(self, value: SSAValue) -> int:
@@ -267,7 +267,7 @@ class _Section:
         self.each_tile(make, tile, needs_place=bool(buffers))
 
     def is_zero_already(self, op: Operation, slot: int) -> bool:
-        """The matrix unit takes registers that nothing was written to in a section for zeros."""
+        """Is the fill unnecessary? The matrix unit reads unwritten registers as zero."""
         if not isinstance(op, ttl.TileFillOp) or self.in_loop or slot in self.used:
             return False
         value = op.value.value.data if op.value is not None else 1
@@ -276,7 +276,7 @@ class _Section:
     def each_tile(
         self, make: Maker, body: Callable[[Maker, Terms, SSAValue | None], None], needs_place: bool
     ) -> None:
-        """`body` for every tile of the sub-block, its number there and its place in the block."""
+        """Call `body` for every tile of the sub-block, with its number and place in the block."""
         part = self.part
 
         def place(inner: Maker, *terms: tuple[SSAValue, int]) -> SSAValue | None:
@@ -300,7 +300,7 @@ class _Section:
         make.loop(part.rows, "tile_row", row)
 
     def matmul(self, op: ttl.TileMathOp, make: Maker) -> None:
-        """One call for each step along k: an outer product of a column and a row of tiles."""
+        """Make a call for each step along k: an outer product of a column and a row of tiles."""
         part = self.part
         left, right = (self.value(operand) for operand in op.inputs[:2])
         shape = block_type(right.type).shape or ()
@@ -333,8 +333,8 @@ class _Section:
         make.loop(steps, "k_tile", step)
 
     def arranged(self, op: ttl.TileMathOp, make: Maker) -> None:
-        """Tile for tile of the result; of a reduction, one call for each tile it combines. What is
-        read otherwise: the scaler of a reduction, and what stands beside a broadcast."""
+        """Make the calls for each result tile; a reduction has one for each tile it combines.
+        Scalers of reductions and operands beside a broadcast are read in other places."""
         part = self.part
         blocks = [self.value(operand) for operand in op.inputs]
         *leading, row_stride, column_stride = self.strides(op)
@@ -376,7 +376,7 @@ class _Section:
         )
 
     def strides(self, op: ttl.TileMathOp) -> list[int]:
-        """Without those of leading dimensions of size 1, which values of a section differ in."""
+        """Return the strides; not of leading dimensions of size 1, which values may lack."""
         shape, strides = shape_of(op.result), numbers_of(op, "strides")
         pairs = list(zip(shape, strides, strict=True))
         kept = [stride for size, stride in pairs[:-2] if size != 1]
@@ -395,7 +395,7 @@ class _Section:
 
 
 def _is_start_of_product(value: SSAValue) -> bool:
-    """Is it only what products are added to, in loops that run at least once too?"""
+    """Do only products use the value as a start, even in loops, which run at least once?"""
     for use in value.uses:
         user = use.operation
         if isinstance(user, scf.ForOp):
@@ -418,7 +418,7 @@ def _nested(
     body: Callable[[Maker, Terms], None],
     outer: Terms = (),
 ) -> None:
-    """`body` in a loop for each count and stride, with the variables and their strides."""
+    """Call `body` in a loop for each count and stride, with the variables and their strides."""
     if not steps:
         body(make, outer)
         return
@@ -433,7 +433,7 @@ def action_of(op: Operation) -> str:
 
 
 def element_type_of(op: Operation) -> StringAttr | None:
-    """Of integers: that of the operands, or of what is filled or copied."""
+    """Return integers' element type: the operands', or that of the filled or copied value."""
     given = op.properties.get("element_type")
     if isinstance(given, StringAttr) or isinstance(op, ttl.TileMathOp):
         return given if isinstance(given, StringAttr) else None
@@ -475,7 +475,7 @@ def call(
     return make.add(ttl.TileCallOp.create(operands=operands, properties=properties))
 
 
-# What a call has of the operation it is made for.
+# Properties a call copies from its operation.
 CARRIED: tuple[tuple[str, type[Attribute]], ...] = (
     ("value", FloatAttr),
     ("parameters", DictionaryAttr),

@@ -1,11 +1,12 @@
-"""ttl-name-block-values: what blocks hold becomes values, so that data flow is all there is to see.
+"""ttl-name-block-values: turn the contents of blocks into values, so that all data flow is
+explicit.
 
 rule NAMED   the content of a reserved block that is read or added to, and of a waited block that is
-             stored into, is a value: loops and branches carry it on. What a reserved block holds
-             when it is pushed is stored then, once.
+             stored into, is a value that loops and branches carry. A reserved block's value is
+             stored once, when the block is pushed.
 rule ZERO    the first `+=` after a reserve adds to zero.
-rule ROUND   a read gives what the block holds, which has the block's element type: a sum or a store
-             that is read goes on from there rounded.
+rule ROUND   a read returns the block's content in the block's element type: a sum or a store that
+             is read continues rounded.
 rule SHARE   equal operations on equal operands are one.
 """
 
@@ -30,7 +31,7 @@ from .rebuilt_regions import RegionOp, carried_by, carry, rebuilt, starts_of
 from .section_builder import is_rounding
 from .ttl_set_compute_kernel_config import decide_fp32
 
-Contents = dict[SSAValue, SSAValue | None]  # of a block: its value; None before the first store
+Contents = dict[SSAValue, SSAValue | None]  # by block: its value; None before the first store
 
 
 def apply(op: ModuleOp) -> None:
@@ -42,7 +43,7 @@ def apply(op: ModuleOp) -> None:
 
 
 def _drop_open(kernel: func.FuncOp) -> None:
-    """Values of which a size was not known have been made again where it was."""
+    """Erase values of unknown size; known sizes have replaced them."""
     for op in reversed(list(kernel.walk())):
         if isinstance(op, (ttl.BlockMathOp, ttl.FillOp)) and not is_complete(shape_of(op.result)):
             if list(op.result.uses):
@@ -58,7 +59,7 @@ def name_block_values(kernel: func.FuncOp) -> None:
 
 
 def _named_blocks(kernel: func.FuncOp) -> set[SSAValue]:
-    """rule NAMED"""
+    """Find the blocks whose contents become values (rule NAMED)."""
     found: set[SSAValue] = set()
     for op in walk(kernel):
         if not isinstance(op, ttl.AcquireOp):
@@ -79,16 +80,16 @@ def _is_read(user: Operation, position: int) -> bool:
 
 
 class _Namer:
-    """Replaces the blocks by their values, block by block of the kernel."""
+    """Replaces the kernel's blocks by their values, one xDSL block at a time."""
 
     def __init__(self, blocks: set[SSAValue], dtype: DType):
         self.blocks = blocks
-        self.dtype = dtype  # of the registers
+        self.dtype = dtype  # the registers' type
         self.held: dict[SSAValue, list[SSAValue]] = {}  # by buffer, oldest first
-        self.half_released: set[SSAValue] = set()  # on one path of a branch and not on another
+        self.half_released: set[SSAValue] = set()  # on some paths of a branch only
 
     def block(self, block: Block, contents: Contents) -> Contents:
-        """The contents after `block`, given those before it."""
+        """Return the contents after `block`, given those before it."""
         contents = dict(contents)
         for op in list(block.ops):
             if isinstance(op, ttl.AcquireOp):
@@ -107,7 +108,7 @@ class _Namer:
     def acquire(self, op: ttl.AcquireOp, contents: Contents) -> None:
         if op.block in self.blocks:
             contents[op.block] = op.block if isinstance(op, ttl.WaitOp) else None
-        # A branch on the same condition has released the rest by now.
+        # By now a branch on the same condition has released the rest.
         held = [b for b in self.held.get(op.buffer, []) if b not in self.half_released]
         self.held[op.buffer] = [*held, op.block]
 
@@ -125,7 +126,7 @@ class _Namer:
             Maker.before(op).add(ttl.StoreOp.create(operands=[value, block]))
 
     def keep(self, popped: SSAValue, contents: Contents, before: Operation) -> None:
-        """A block that was stored into another as it is: the other goes on with a copy of it."""
+        """Copy a popped block's value into blocks that still share it."""
         for block, value in contents.items():
             if value is popped and block is not popped:
                 contents[block] = _cast(value, block, before, block.name_hint)
@@ -150,7 +151,7 @@ class _Namer:
                 op.operands[position] = value
 
     def rounded(self, value: SSAValue, block: SSAValue, before: Operation) -> SSAValue:
-        """rule ROUND; in registers of the block's own format there is nothing to round."""
+        """Round a value to the block's type, unless registers have that format (rule ROUND)."""
         dtype = block_type(block.type).dtype
         is_whole = dtype is not None and not dtype.is_float
         if is_whole or dtype == self.dtype:
@@ -171,7 +172,7 @@ class _Namer:
             self.each_path(op, lambda body: self.block(body, contents))
 
     def each_path(self, op: Operation, walk: Callable[[Block], Contents]) -> list[Contents]:
-        """What the blocks hold at the end of each body; a block is held if a path holds it."""
+        """Return the contents at the end of each body; a block is held if any path holds it."""
         if not isinstance(op, scf.IfOp):
             return [walk(block) for region in op.regions for block in region.blocks]
         before, ends, after = self.held, [], []
@@ -188,16 +189,16 @@ class _Namer:
         return ends
 
     def carry_changed(self, op: RegionOp, contents: Contents, changed: list[SSAValue]) -> None:
-        """The loop or branch carries what the blocks hold, too."""
+        """Make the loop or branch also carry the changed contents."""
         make, own, is_branch = Maker.before(op), len(op.results), isinstance(op, scf.IfOp)
         starts = {block: self.start(block, contents, make) for block in changed}
         for region in op.regions:
-            if not region.blocks:  # the branch that does nothing
+            if not region.blocks:  # an empty branch
                 region.add_block(Block([scf.YieldOp()]))
         ends = self.each_path(
             op, lambda body: self.block_inside(body, {**contents, **starts}, changed, is_branch)
         )
-        # What all branches have released, none carries on.
+        # Do not carry a block that all branches have released.
         kept = [b for b in changed if not is_branch or any(b in end for end in ends)]
         for region, inside in zip(op.regions, ends, strict=True):
             end = terminator(region.block)
@@ -220,12 +221,12 @@ class _Namer:
             argument = body.insert_arg(block.type, len(body.args))
             argument.name_hint = block.name_hint
             inside[block] = argument
-        if isinstance(terminator(body), scf.ConditionOp):  # which is on scalars
+        if isinstance(terminator(body), scf.ConditionOp):  # the condition is on scalars
             return inside
         return self.block(body, inside)
 
     def start(self, block: SSAValue, contents: Contents, make: Maker) -> SSAValue:
-        """rule ZERO, before it is known whether anything is added"""
+        """Return the block's value, or zero (rule ZERO), in case something is added."""
         value = contents[block]
         return _zero(block, make) if value is None else value
 
@@ -249,7 +250,7 @@ Known = dict[tuple[object, ...], SSAValue]
 
 
 def share_common_values(block: Block, outer: Known | None = None) -> None:
-    """rule SHARE"""
+    """Replace equal operations by the first (rule SHARE)."""
     known: Known = dict(outer or {})
     for op in list(block.ops):
         for region in op.regions:

@@ -1,8 +1,8 @@
-"""ttl-peel-l1-acc-loops: the last step of a sum of products that does not fit in the registers
-stands after its loop.
+"""ttl-peel-l1-acc-loops: move the last step of a sum of products after its loop, if the sum does
+not fit in registers.
 
-There it is added in registers to what the packer has summed up, and goes where the result goes:
-no pass over the block copies it afterwards.
+The step adds, in registers, to the sum that the packer has made, and packs the result where it
+belongs: no additional pass over the block copies it.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _peel(loop: scf.ForOp) -> None:
 
 
 def _pop_after_math(ops: list[Operation]) -> None:
-    """What follows at once is computed while the blocks of the last step are still there."""
+    """Move pops after the math that follows directly: it can read the last step's blocks."""
     following = ops[-1].next_op
     while isinstance(following, (ttl.BlockMathOp, ttl.FillOp, ttl.StoreOp)):
         following = following.next_op

@@ -1,13 +1,13 @@
-"""ttl-round-up-block-counts: no block goes past the edge of its buffer in a compute kernel.
+"""ttl-round-up-block-counts: keep blocks from wrapping around their buffer in a compute kernel.
 
-The calls of a compute kernel count tiles from the first block that the kernel holds, and do not go
-back to the start of the buffer. A kernel that holds two blocks at a time of a buffer of three holds
-the last one and the first one in the second round. In a buffer of four it never does. The checks
-before this pass have seen the program with the blocks that it declares, so more of them only let a
-producer go on earlier.
+The calls of a compute kernel count tiles from the first block that the kernel holds, without
+wrapping around to the start of the buffer. A kernel that holds two blocks at a time of a buffer of
+three holds the last and the first one in the second round. In a buffer of four it never does. The
+checks before this pass have seen the program with its declared blocks, so more of them only let a
+producer continue earlier.
 
-rule FIXED  a buffer that lies in a tensor has no more room; one that a kernel asks whether it has
-            room keeps its answers
+rule FIXED  a buffer in a tensor cannot grow; and a buffer that a kernel polls for room must keep
+            its answers
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from ..module_pass import kernels
 from .block_offsets import BlockOffsets
 from .united_buffers import bindings, declarations_of
 
-MOST = 2  # times as many blocks: enough for a kernel that always holds as many
+MOST = 2  # factor for blocks: enough for a kernel that always holds the same number
 
 
 def apply(op: ModuleOp) -> None:
@@ -44,7 +44,7 @@ def _over_edge(kernel: func.FuncOp) -> set[str]:
 
 
 def _fixed(module: ModuleOp) -> set[str]:
-    """rule FIXED"""
+    """Find the buffers that keep their size (rule FIXED)."""
     declared = declarations_of(module)
     asked = {
         ttl.buffer_name(op.buffer)
@@ -56,7 +56,7 @@ def _fixed(module: ModuleOp) -> set[str]:
 
 
 def _widen(module: ModuleOp, kernel: func.FuncOp, name: str) -> None:
-    """Give the buffer the fewest blocks that do; as many as it has if none do."""
+    """Give the buffer the fewest blocks that work, or its own number if none works."""
     count = declarations_of(module)[name].type.block_count.value.data
     for blocks in range(count + 1, MOST * count + 1):
         _set_blocks(module, name, blocks)

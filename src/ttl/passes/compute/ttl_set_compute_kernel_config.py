@@ -1,10 +1,9 @@
-"""ttl-set-compute-kernel-config: how wide the registers are, how many a section has, and how many
-phases a product takes.
+"""ttl-set-compute-kernel-config: choose register width, registers per section and math fidelity.
 
-Explicit choices of the operation win. 32 bits and fidelity: the rules in semantics/kernel_config.
-Full sync: when a section needs more registers than half of them. f32 buffers are unpacked straight
-to DST where the user has such, and always what the compiler keeps and only copies back: the other
-way loses bits.
+Explicit choices of the operation win. For 32 bits and fidelity, see the rules in
+semantics/kernel_config. Full sync is on if a section needs more than half of the registers. The
+unpacker moves f32 buffers straight to DST if the user has such buffers, and always for values that
+the compiler keeps and only copies back: the other way loses bits.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ def apply(
 
 
 def decide_fp32(kernel: func.FuncOp, option: bool | None = None) -> None:
-    """How wide the registers are: sections are formed for that width."""
+    """Set the register width, which sections are formed for."""
     fp32 = needs_fp32_dest(
         _explicit(option, kernel, FP32),
         sums_of(kernel),
@@ -80,14 +79,14 @@ def _explicit(option: bool | None, kernel: func.FuncOp, name: str) -> bool | Non
 
 
 def _products(kernel: func.FuncOp) -> Iterator[Product]:
-    """What the matrix unit multiplies. A factor in a register counts as one of its own width."""
+    """List the matrix unit's products. A factor in a register counts with the register's width."""
     width = dest_dtype(bool(kernel.attributes[FP32]), buffer_dtypes(kernel))
     for op in walk(kernel):
         if not isinstance(op, ttl.TileMathOp) or not op.ENTRY.multiplies:
             continue
         factors = op.inputs[:2]  # a third operand is what the product is added to
         dtypes = [_dtype_in_buffer(value) for value in factors]
-        if any(dtypes):  # else the vector unit multiplies
+        if any(dtypes):  # otherwise the vector unit multiplies
             yield Product(is_matmul(op), tuple(dtype or width for dtype in dtypes))
 
 
@@ -96,7 +95,7 @@ def _dtype_in_buffer(value: SSAValue) -> DType | None:
 
 
 def _needs_full_sync(kernel: func.FuncOp, module: ModuleOp, fp32: bool) -> bool:
-    """Only a section that works on whole blocks cannot do with fewer registers."""
+    """Does a section that works on whole blocks need more than half of the registers?"""
     target = target_of(module)
     sizes = [
         allocate(o, target.device_api).size * prod(section_shape(o))
@@ -107,7 +106,7 @@ def _needs_full_sync(kernel: func.FuncOp, module: ModuleOp, fp32: bool) -> bool:
 
 
 def _set_unpack_modes(module: ModuleOp, kernel: func.FuncOp) -> None:
-    """f32 buffers that are copied go straight to 32-bit registers; others cannot or need not."""
+    """Unpack copied f32 buffers straight to 32-bit registers; others cannot or need not."""
     if not bool(kernel.attributes[FP32]):
         return
     copied, arranged, multiplied = _reads(kernel)
@@ -132,8 +131,8 @@ def _set_unpack_modes(module: ModuleOp, kernel: func.FuncOp) -> None:
 
 
 def _reads(kernel: func.FuncOp) -> tuple[set[str], set[str], set[str]]:
-    """The buffers that are copied to registers, those that are rearranged on the way there, and
-    those that the matrix unit reads."""
+    """Return the buffers that are copied to registers, those rearranged on the way there, and those
+    that the matrix unit reads."""
     copied: set[str] = set()
     arranged: set[str] = set()
     multiplied: set[str] = set()

@@ -1,13 +1,14 @@
-"""ttl-subblock-compute-for-dst: how much of a block each section works on at a time.
+"""ttl-subblock-compute-for-dst: choose how much of a block each section works on at a time.
 
-The attribute `subblock` of a section is a number of tiles, or rows and columns of tiles where a
-matrix product, a reduction, a broadcast or a transposition asks for both; what is left over is a
-smaller sub-block. A register is slot * (tiles of the sub-block) + tile.
-rule ORDER   a store is `in_order` if the sub-blocks come as the tiles of its block lie, and nothing
-             else is packed into the buffer from the reserve to the push.
-rule EVEN    of the sub-blocks that fit, those that make the fewest sections, then those that leave
-             nothing over; then for products those that read the fewest tiles, for all others those
-             with the longest rows, which are packed in order.
+The attribute `subblock` of a section is a number of tiles, or rows and columns of tiles if a matrix
+product, a reduction, a broadcast or a transposition needs both; the rest is a smaller sub-block. A
+register is slot * (tiles of the sub-block) + tile.
+
+rule ORDER   a store is `in_order` if the sub-blocks come in the order of the block's tiles, and no
+             other operation packs into the buffer from the reserve to the push.
+rule EVEN    of the sub-blocks that fit, choose those with the fewest sections, then those without a
+             rest; then for products those that read the fewest tiles, otherwise those with the
+             longest rows, which are packed in order.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ SUBBLOCK = "subblock"
 
 
 def apply(op: ModuleOp, *, dst_capacity: int = 0) -> None:
-    """A capacity of 0 is what the chip has."""
+    """Choose sub-blocks; a capacity of 0 means the chip's."""
     for kernel in kernels(op, "compute"):
         capacity = dst_capacity or capacity_of(kernel, target_of(op))
         for section in [each for each in walk(kernel) if isinstance(each, ttl.ComputeOp)]:
@@ -68,7 +69,7 @@ def _comes_in_order(section: ttl.ComputeOp) -> bool:
 
 
 def _is_alone(store: ttl.TileStoreOp, section: ttl.ComputeOp, kernel: func.FuncOp) -> bool:
-    """Is it the only one between a reserve and a push, both beside the section?"""
+    """Is it the only store between a reserve and a push, both beside the section?"""
     reserve = store.view.owner
     if store.accumulate is not None or not isinstance(reserve, ttl.ReserveOp):
         return False
@@ -86,7 +87,7 @@ def _is_alone(store: ttl.TileStoreOp, section: ttl.ComputeOp, kernel: func.FuncO
 
 
 def _place(op: Operation) -> Block | None:
-    """The block that an operation is in, or the section that it is in."""
+    """Return the block around an operation, or around the section that it is in."""
     parent = op.parent_op()
     return parent.parent if isinstance(parent, ttl.ComputeOp) else op.parent
 
@@ -100,14 +101,14 @@ def is_by_place(section: ttl.ComputeOp) -> bool:
 
 
 def even_part(size: int, most: int) -> int:
-    """rule EVEN: the parts of `size`, as many as are needed and as equal as can be."""
+    """Return the largest of the fewest and most equal parts of `size` (rule EVEN)."""
     return ceil(size / ceil(size / most))
 
 
 def best_rectangle(
     rows: int, columns: int, most: int, is_product: bool = True
 ) -> tuple[int, int]:
-    """rule EVEN, for sub-blocks of rows and columns."""
+    """Return the best sub-block of rows and columns (rule EVEN)."""
 
     def cost(part: tuple[int, int]) -> tuple[int, ...]:
         sections = ceil(rows / part[0]) * ceil(columns / part[1])

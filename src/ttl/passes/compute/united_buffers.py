@@ -1,4 +1,4 @@
-"""Several dataflow buffers made one, and what is known of them at the end of the compute passes."""
+"""Unite several dataflow buffers, and query buffers at the end of the compute passes."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ttl.semantics.layout import TILE_LAYOUT
 
 from ..module_pass import erase, kernels, replace_by
 
-Kind = Callable[[ttl.DeclareBufferOp], Hashable]  # what buffers that may share have in common
-Blocks = Callable[[Sequence[int]], int]  # of several buffers: how many the one has
+Kind = Callable[[ttl.DeclareBufferOp], Hashable]  # equal for buffers that may share
+Blocks = Callable[[Sequence[int]], int]  # the block count of the united buffer, given the counts
 PRODUCER: tuple[type[Operation], ...] = (ttl.ReserveOp, ttl.PushOp)
 CONSUMER: tuple[type[Operation], ...] = (ttl.WaitOp, ttl.PopOp)
 
@@ -34,7 +34,7 @@ def format_of(declaration: ttl.DeclareBufferOp) -> Hashable:
 
 
 def _place_of(declaration: ttl.DeclareBufferOp) -> Hashable:
-    """What lies in a tensor lies there alone."""
+    """Return a key that differs for every buffer in a tensor: these cannot be united."""
     return None if declaration.tensor is None else declaration.sym_name
 
 
@@ -43,7 +43,7 @@ def bindings(kernel: func.FuncOp) -> list[ttl.BindBufferOp]:
 
 
 def unite(module: ModuleOp, names: Sequence[str], blocks: Blocks) -> None:
-    """All of these become the first, with the largest of their blocks."""
+    """Replace these buffers by the first, with the largest blocks."""
     declared = declarations_of(module)
     types = [declared[name].type for name in names]
     largest = max(types, key=lambda type: type.block_tiles)
@@ -63,7 +63,7 @@ def unite(module: ModuleOp, names: Sequence[str], blocks: Blocks) -> None:
 
 
 def lives_of(kernel: func.FuncOp) -> list[tuple[int, int, str, ttl.BindBufferOp]]:
-    """Where each buffer is used first and last, in order."""
+    """Return the first and last use of each buffer, in order."""
     position = {op: number for number, op in enumerate(walk(kernel))}
     found = []
     for bind in bindings(kernel):
@@ -73,7 +73,7 @@ def lives_of(kernel: func.FuncOp) -> list[tuple[int, int, str, ttl.BindBufferOp]
 
 
 def users_in_kernel(value: SSAValue) -> list[Operation]:
-    """Without the operations that sections were made of, which are nowhere any more."""
+    """Return the users without operations that sections replaced, which are in no kernel."""
     users = [use.operation for use in value.uses]
     return [op for op in users if any(isinstance(outer, func.FuncOp) for outer in around(op))]
 
@@ -88,7 +88,7 @@ def uses_are(bind: ttl.BindBufferOp, *kinds: type[Operation]) -> bool:
 
 
 def is_plain(bind: ttl.BindBufferOp) -> bool:
-    """Are its blocks of tiles, and only computed with, or copied from and to tensors?"""
+    """Are its blocks tiled, and only computed with or copied from and to tensors?"""
     is_tiled = bind.result.type.tile.layout is TILE_LAYOUT
     if not is_tiled or not uses_are(bind, *PRODUCER, *CONSUMER):
         return False

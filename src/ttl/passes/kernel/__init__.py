@@ -1,1 +1,1 @@
-"""Calls of the chip, then C++."""
+"""Passes from chip calls to C++."""

@@ -94,7 +94,7 @@ def _fill(converter: KernelConverter, op: ttl.TileCallOp, register: SSAValue, ma
     number = op.number
     if number is not None:
         form = FILL.call if op.element_type is None else _spelled(converter, FILL_WHOLE, op)
-        if op.element_type is None and _dst_format(converter) != "Float32":  # it would be cut off
+        if op.element_type is None and _dst_format(converter) != "Float32":  # else truncated
             number = value_call(make, ttkernel.ROUND, number, type=f64, hint="rounded")
         call(make, form, register, number)
         return
@@ -113,7 +113,7 @@ def _spelled(converter: KernelConverter, form: TileCall, op: ttl.TileCallOp) -> 
 
 
 def _format(converter: KernelConverter, op: ttl.TileCallOp) -> str:
-    """Of the operand in a register."""
+    """Return the format of the operand in a register."""
     if op.element_type is None:
         return _dst_format(converter)
     return REGISTER_FORMATS[op.element_type.data]
@@ -128,8 +128,8 @@ def _form_in_dst(converter: KernelConverter, op: ttl.TileCallOp) -> TileCall:
 
 
 def _parameters(converter: KernelConverter, op: ttl.TileCallOp) -> dict[str, float]:
-    """Of an exact operation numbers are rounded to the format of the registers, which changes
-    nothing of its results: the chip would cut the numbers off."""
+    """Return the call's parameters; numbers of exact operations are rounded to the registers'
+    format, which does not change results: the chip would truncate them."""
     found: dict[str, float] = {}
     is_exact = TILE_OPS[op.action.data].bound is None
     dtype = bfloat16 if is_exact and _dst_format(converter) != "Float32" else float32
@@ -146,7 +146,7 @@ def _dst_format(converter: KernelConverter) -> str:
 
 
 def _form(converter: KernelConverter, action: str) -> TileCall:
-    """The tile column of the op table for this chip."""
+    """Return the form in the op table's tile column for this chip."""
     form = BLOCK_OPS[action].tile[converter.api].from_buffers
     assert form is not None
     return form
@@ -158,7 +158,7 @@ def _arranged_form(converter: KernelConverter, op: ttl.TileCallOp) -> TileCall |
 
 
 def _matmul_sizes(op: ttl.TileCallOp) -> tuple[int, int, int]:
-    """Columns and rows of the result and the row stride of the left operand, in tiles."""
+    """Return columns and rows of the result and the left operand's row stride, in tiles."""
     assert op.sizes is not None
     columns, rows = (size.value.data for size in op.sizes)
     steps = (block_type(op.buffers[0].type).shape or ())[-1]

@@ -1,4 +1,4 @@
-"""convert-ttkernel-to-emitc: each kernel function becomes one C++ file."""
+"""convert-ttkernel-to-emitc: turn each kernel function into one C++ file."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def constant(file: FileMaker, op: arith.ConstantOp, make: Maker) -> None:
 
 
 def arithmetic(file: FileMaker, op: Operation, make: Maker) -> None:
-    """A tree of operations becomes one expression; only its root gets a variable."""
+    """Turn a tree of operations into one expression; only its root gets a variable."""
     if is_inner(op) or _is_renamed(file, op):
         return
     tree = expression_of(op, file.values)
@@ -63,7 +63,7 @@ def arithmetic(file: FileMaker, op: Operation, make: Maker) -> None:
 
 
 def _is_renamed(file: FileMaker, op: Operation) -> bool:
-    """Is it another name for its operand, which has one of its own?"""
+    """Is it only another name for its operand, which has a name of its own?"""
     if not isinstance(op, arith.IndexCastOp) or op.input not in file.values:
         return False
     file.values[op.result] = file.values[op.input]

@@ -1,4 +1,4 @@
-"""convert-ttl-to-ttkernel: the user's operations become calls of the chip's kernel interface."""
+"""convert-ttl-to-ttkernel: turn the user's operations into calls of the chip's kernel interface."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def convert_kernel(converter: KernelConverter) -> None:
 
 
 def _complete_transfers(kernel: func.FuncOp) -> None:
-    """Nothing is under way when a kernel ends: the next launch reads what it wrote."""
+    """Wait for all writes when a kernel ends: the next launch reads them."""
     if processor_of(kernel) == "compute":
         return
     make = Maker.before(branch_end(kernel.body.block.first_op))  # type: ignore[arg-type]
@@ -84,7 +84,7 @@ _MULTICASTS = {f"ttkernel.noc_semaphore_set_multicast{form}" for form in ("", "_
 
 
 def _make_accessors(converter: KernelConverter) -> None:
-    """Tensors are arguments no more: their addresses are common runtime arguments."""
+    """Replace tensor arguments by accessors; addresses are common runtime arguments."""
     body = converter.kernel.body.block
     make = Maker(InsertPoint.at_start(body), converter.kernel)
     positions = converter.kernel.attributes["ttl.crta_indices"]
@@ -122,7 +122,7 @@ def buffer_call(name: str) -> Callable[[KernelConverter, Operation, Maker], None
             return
         buffer = op.operands[0]
         assert isinstance(buffer.type, ttl.DataflowBufferType)
-        blocks = converter.held.count.get(op, 1)  # those that are held already count too
+        blocks = converter.held.count.get(op, 1)  # blocks already held count too
         tiles = make.index(buffer.type.block_tiles * blocks)
         call(make, name, converter.circular_buffers[buffer], tiles)
 
@@ -134,7 +134,7 @@ COMPUTE_POLLS = {True: "ask_unpacker", False: "ask_packer"}
 
 
 def can_acquire(converter: KernelConverter, op: ttl.CanAcquireOp, make: Maker) -> None:
-    """One block more than the kernel holds; more than there are it cannot get."""
+    """Ask for one block more than the kernel holds; the answer is no if there are not so many."""
     blocks = converter.held.count[op]
     assert isinstance(op.buffer.type, ttl.DataflowBufferType)
     if blocks > op.buffer.type.block_count.value.data:
@@ -166,7 +166,7 @@ def node_index(converter: KernelConverter, op: ttl.NodeIndexOp, make: Maker) -> 
 
 
 def copy(converter: KernelConverter, op: ttl.CopyOp, make: Maker) -> None:
-    """A page for each tile: the transfers are all under way until the barrier."""
+    """Copy a page for each tile; all transfers are under way until the barrier."""
     if op.pipe is not None:
         block = op.destination if op.pipe is op.source else op.source
         address = block_address(converter, op, block, make)
@@ -191,7 +191,7 @@ def copy(converter: KernelConverter, op: ttl.CopyOp, make: Maker) -> None:
 
 
 def _copy_block(converter: KernelConverter, op: ttl.CopyOp, make: Maker) -> None:
-    """Between blocks of a node the destination reads."""
+    """Copy between blocks of a node; the destination reads."""
     source = block_address(converter, op, op.source, make)
     destination = block_address(converter, op, op.destination, make)
     address = noc_address_call(make, "get_noc_addr", source, hint=f"{source.name_hint}_on_noc")
@@ -199,7 +199,7 @@ def _copy_block(converter: KernelConverter, op: ttl.CopyOp, make: Maker) -> None
 
 
 def multicast(converter: KernelConverter, op: ttl.MulticastOp, make: Maker) -> None:
-    """Every node has the buffer at the same address, and its pointer where this node has it."""
+    """Multicast a block; buffer and pointer have the same address on every node."""
     nodes = converter.nodes()
     source = block_address(converter, op, op.source, make)
     destination = source
@@ -208,7 +208,7 @@ def multicast(converter: KernelConverter, op: ttl.MulticastOp, make: Maker) -> N
     corners: Corners = tuple(op.place)  # type: ignore[assignment]
     there = nodes.on_nodes(make, corners, destination, f"{destination.name_hint}_on_nodes")
     size, count = make.index(block_bytes(op.source)), node_count(make, corners)
-    if op.is_loopback:  # right whether the node is in the rectangle or not
+    if op.is_loopback:  # correct whether or not the node is in the rectangle
         call(make, "noc_async_write_multicast_loopback_src", source, there, size, count)
         return
     others = minus(make, count, nodes.is_inside(make, corners))
@@ -265,7 +265,7 @@ def wait_group(converter: KernelConverter, op: ttl.GroupWaitOp, make: Maker) -> 
 
 
 def _barrier(op: Operation, transfers: list[SSAValue], make: Maker) -> None:
-    """A barrier waits for everything under way: one since the last of the copies is enough."""
+    """Add a barrier unless there is one since the last copy: it waits for all transfers."""
     if not transfers:
         return
     barrier = f"noc_async_{_kind(transfers[0])}_barrier"

@@ -1,4 +1,4 @@
-"""What a kernel gets from outside, and its arrays: declarations in C++."""
+"""C++ declarations of a kernel's arguments and arrays."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def compile_time_arg(file: FileMaker, op: ttkernel.CompileTimeArgOp, make: Maker
 
 
 def tensor_accessor(file: FileMaker, op: ttkernel.TensorAccessorOp, make: Maker) -> None:
-    """Accessor arguments follow one another: those of earlier tensors are declared too."""
+    """Declare an accessor, and arguments of earlier tensors: they follow one another."""
     file.includes.add(ttkernel.DATAFLOW)
     names = file.kernel.attributes["ttl.tensor_names"]
     assert isinstance(names, ArrayAttr)
@@ -96,7 +96,7 @@ def _item(file: FileMaker, array: SSAValue, number: SSAValue, make: Maker) -> SS
 
 
 def array_load(file: FileMaker, op: ttkernel.ArrayLoadOp, make: Maker) -> None:
-    """In a variable: the array may change."""
+    """Load an item into a variable, as the array may change."""
     item = _item(file, op.array, op.number, make)
     file.name(op.result, copied(make.new(emitc.LoadOp, [item], i32), make))
 

@@ -1,4 +1,4 @@
-"""Branches and loops, and the C++ variables for what they change."""
+"""Branches and loops, and the C++ variables that they change."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..module_pass import OVER_TILES, Maker, constant_of, terminator
 from .cpp_expressions import is_inner, scalar_type
 from .cpp_file import NOT_INLINED, UINT32, FileMaker
 
-NO_VALUE = emitc.OpaqueAttr(StringAttr(""))  # of a variable
+NO_VALUE = emitc.OpaqueAttr(StringAttr(""))  # of a variable without a start
 
 
 def loop(file: FileMaker, op: scf.ForOp, make: Maker) -> None:
@@ -36,15 +36,15 @@ def loop(file: FileMaker, op: scf.ForOp, make: Maker) -> None:
 
 
 def _is_unsigned(op: scf.ForOp) -> bool:
-    """A loop over tiles: RISC-V compilers make less of a counter with a sign.
+    """Is it a loop over tiles? RISC-V compilers generate less code for an unsigned counter.
 
-    Those of the program keep it: where their arithmetic leaves 31 bits the executor reports it.
+    The program's own loops stay signed: the executor reports their overflows of 31 bits.
     """
     return OVER_TILES in op.attributes and _wraps_alike(op.body.block.args[0])
 
 
 def _wraps_alike(value: SSAValue) -> bool:
-    """Do only calls and sums get it, which have the same bits with and without a sign?"""
+    """Do only calls and sums use it, whose bits are the same with and without a sign?"""
     return all(
         isinstance(user, ttkernel.CallOp)
         or (isinstance(user, arith.IndexCastOp) and _wraps_alike(user.result))
@@ -79,7 +79,7 @@ def _branch_region(
 
 
 def while_loop(file: FileMaker, op: scf.WhileOp, make: Maker) -> None:
-    """The test carries the variables as they are: so the frontend makes it."""
+    """Convert a loop whose test passes on its variables unchanged, as the frontend makes it."""
     variables = declare_variables(file, op.results, make, op.arguments)
     test, body = op.before_region.block, op.after_region.block
     condition = test.last_op
@@ -105,7 +105,7 @@ def while_loop(file: FileMaker, op: scf.WhileOp, make: Maker) -> None:
 def declare_variables(
     file: FileMaker, results: Sequence[SSAValue], make: Maker, starts: Sequence[SSAValue] = ()
 ) -> list[SSAValue]:
-    """C++ variables for what a branch or loop changes."""
+    """Declare C++ variables for the values that a branch or loop changes."""
     variables = []
     for position, result in enumerate(results):
         type = emitc.LValueType(scalar_type(result.type))
@@ -119,7 +119,7 @@ def declare_variables(
 def load_all(
     file: FileMaker, values: Sequence[SSAValue], variables: Sequence[SSAValue], make: Maker
 ) -> None:
-    """Let `values` be what the variables hold."""
+    """Map `values` to the variables' contents."""
     for value, variable in zip(values, variables, strict=True):
         file.load(value, variable, make)
 
@@ -127,7 +127,7 @@ def load_all(
 def assign_all(
     file: FileMaker, variables: Sequence[SSAValue], values: Sequence[SSAValue], make: Maker
 ) -> None:
-    """All at once: a variable that is assigned before it is read by another is copied first."""
+    """Assign at once: copy a variable that another one reads after its assignment."""
     new = [file.values[value] for value in values]
     for position, (variable, value) in enumerate(zip(variables, new, strict=True)):
         owner = value.owner

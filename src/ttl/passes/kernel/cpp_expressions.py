@@ -20,7 +20,7 @@ L1_POINTER = emitc.OpaqueType(StringAttr("volatile tt_l1_ptr uint32_t*"))
 
 
 def scalar_type(type: Attribute) -> Attribute:
-    """Integers are 32 bits wide in kernels, addresses of other nodes 64."""
+    """Return the C++ type: integers have 32 bits in kernels, addresses of other nodes 64."""
     if isinstance(type, ttkernel.NocAddressType):
         return NOC_ADDRESS
     if isinstance(type, ttkernel.L1PointerType):
@@ -39,7 +39,7 @@ def constant_text(op: arith.ConstantOp) -> str:
 
 
 def number_text(value: float, suffix: str = "") -> str:
-    """A double, or a float with the suffix `f`."""
+    """Write a double, or a float with the suffix `f`."""
     if isnan(value):
         return f'__builtin_nan{suffix}("")'
     if isinf(value):
@@ -60,13 +60,13 @@ def opaque_call(
     return make.add(create(emitc.CallOpaqueOp, operands, types, properties))
 
 
-# Which operations stand inside the expression of another ------------------------------------------
+# Operations inside the expression of another ------------------------------------------------------
 
 
 def is_inner(op: Operation) -> bool:
     """Is the only use of this arithmetic in other arithmetic of the same block?
 
-    What has a name in the user's program keeps its variable; min and max write operands twice.
+    Values named in the user's program keep their variable; min and max write operands twice.
     """
     result = op.results[0]
     if result.name_hint is not None or (user := result.get_user_of_unique_use()) is None:
@@ -88,14 +88,14 @@ def is_condition(op: Operation) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """An expression, and the operations that it stands for."""
+    """An expression, and the operations that it replaces."""
 
     expression: emitc.ExpressionOp
     operations: list[Operation]
 
 
 def expression_of(root: Operation, values: Mapping[SSAValue, SSAValue]) -> Tree:
-    """What is computed in the block of `root` for it alone stands in its expression."""
+    """Build an expression from the operations in the block of `root` that only it uses."""
     operations: list[Operation] = []
     leaves: dict[SSAValue, None] = {}
     _collect(root, operations, leaves)
@@ -115,7 +115,7 @@ def expression_of(root: Operation, values: Mapping[SSAValue, SSAValue]) -> Tree:
 
 
 def _collect(op: Operation, operations: list[Operation], leaves: dict[SSAValue, None]) -> None:
-    """Operations before their users, and leaves in the order in which they are written."""
+    """Collect operations before their users, and leaves in the order they are written."""
     for operand in op.operands:
         owner = operand.owner
         if type(owner) in ARITHMETIC and is_inner(owner):  # type: ignore[arg-type]
@@ -139,7 +139,7 @@ def _as(kind: type[Operation]) -> Rebuild:
 
 
 def _operator(name: str) -> Rebuild:
-    """One that few kernels need."""
+    """Rebuild with an operator that is made on demand: few kernels need it."""
     return lambda op, operands, make: _new(emitc.OPERATORS[name], op, operands, make)
 
 
@@ -185,7 +185,7 @@ def _helper(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
     return opaque_call(make, HELPERS[type(op)][0], operands, types).results[0]
 
 
-# Functions of the kernel's own, which convert-ttkernel-to-emitc writes, and those they call.
+# Functions that convert-ttkernel-to-emitc writes into the kernel, and functions they call.
 HELPERS: dict[type[Operation], tuple[str, ...]] = {
     arith.FloorDivSIOp: ("floor_divide",),
     ttl.FloorDivideOp: ("floor_divide_floats", "float_remainder"),

@@ -1,4 +1,4 @@
-"""A kernel on its way to one C++ file: its values, names, includes and helpers."""
+"""A kernel being converted to one C++ file: its values, names, includes and helpers."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ from .cpp_helpers import CALLED_BY, HELPER_TEXTS
 
 UINT32 = emitc.OpaqueType(StringAttr("uint32_t"))
 ACCESSOR = emitc.OpaqueType(StringAttr("auto"))
-ITEM = emitc.LValueType(i32)  # of an array
-SIGNPOSTS = "ttl.signposts"  # of a kernel: names of its signposts by those of the zones
+ITEM = emitc.LValueType(i32)  # an array's
+SIGNPOSTS = "ttl.signposts"  # on a kernel: signpost names by zone name
 NOT_INLINED = {"do_not_inline": UnitAttr()}
 
 Conversions = Mapping[type[Operation], Callable[["FileMaker", Any, Maker], None]]
 
 
 class FileMaker:
-    """`values` maps each value of the kernel to its emitc value."""
+    """Converts a kernel; `values` maps its values to emitc values."""
 
     def __init__(self, kernel: func.FuncOp, conversions: Conversions):
         self.kernel = kernel
@@ -35,9 +35,9 @@ class FileMaker:
         self.thread = processor_of(kernel)
         self.includes: set[str] = set()
         self.declared: set[str] = set(ttkernel.RESERVED_NAMES)
-        self.accessor_arguments: list[str] = []  # of the operation's tensors, in order
+        self.accessor_arguments: list[str] = []  # the operation's tensors, in order
         self.values: dict[SSAValue, SSAValue] = {}
-        self.escaping: dict[SSAValue, SSAValue] = {}  # variables of values that leave a scope
+        self.escaping: dict[SSAValue, SSAValue] = {}  # variables for values that leave a scope
         self.helpers: set[str] = set()  # functions that the kernel's text defines
 
     # The file ------------------------------------------------------------------------------------
@@ -103,7 +103,7 @@ class FileMaker:
             self.name(old, new)
 
     def _page_address(self, op: ttkernel.CallOp, make: Maker) -> None:
-        """A method of the accessor."""
+        """Convert a call of the accessor's method."""
         accessor = self.values[op.arguments[0]].owner
         assert isinstance(accessor, emitc.LiteralOp)
         callee = f"{accessor.value.data}.get_noc_addr"
@@ -112,7 +112,7 @@ class FileMaker:
         self.name(op.results[0], call.results[0])
 
     def _convert_results(self, op: Operation, make: Maker) -> None:
-        """Values that leave a scope go through a variable."""
+        """Copy values that leave a scope to their variables."""
         for result in op.results:
             if (variable := self.escaping.get(result)) is not None:
                 make.add(emitc.AssignOp.create(operands=[variable, self.values[result]]))
@@ -124,7 +124,7 @@ class FileMaker:
         return make.new(emitc.LiteralOp, (), type, value=StringAttr(text))
 
     def load(self, value: SSAValue, variable: SSAValue, make: Maker) -> None:
-        """Let `value` be what the variable holds."""
+        """Map `value` to the variable's content."""
         type = scalar_type(value.type)
         self.values[value] = make.new(emitc.LoadOp, [variable], type, value.name_hint)
 

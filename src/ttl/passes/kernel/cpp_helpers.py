@@ -5,10 +5,10 @@ from __future__ import annotations
 from ttl.dialects import ttkernel
 
 HELPER_TEXTS = {
-    # Python rounds a quotient down, C++ to zero.
+    # Python rounds a quotient down, C++ toward zero.
     "floor_divide": "const auto floor_divide = [](int32_t a, int32_t b) -> int32_t "
     "{ return a / b - (a % b != 0 && (a < 0) != (b < 0) ? 1 : 0); };",
-    # As Python has them. The rest is exact: what is taken away is at least half of what there is.
+    # As in Python. The remainder is exact: each subtraction takes at least half of it.
     "float_remainder": "const auto float_remainder = [](double a, double b) -> double { "
     "double r = a < 0 ? -a : a; const double d = b < 0 ? -b : b; "
     'if (!(r - r == 0) || d != d || d == 0) { return __builtin_nan(""); } '
@@ -20,13 +20,13 @@ HELPER_TEXTS = {
     "if (!(q < 4503599627370496.0 && q > -4503599627370496.0)) { return q; } "
     "const double down = static_cast<double>(static_cast<int64_t>(q < 0 ? q - 0.5 : q + 0.5)); "
     "return down == 0 ? a / b * 0.0 : down; };",
-    # To nearest, ties to even; of what a float does not hold the last bit becomes odd.
+    # To nearest, ties to even; if a float cannot hold the value, its last bit becomes odd.
     ttkernel.ROUND: "const auto nearest_bfloat16 = [](double x) -> double "
     "{ const float f = (float)x; uint32_t b = __builtin_bit_cast(uint32_t, f); "
     "if ((double)f != x && (b & 1u) == 0) { b += (x > (double)f) == (f > 0) ? 1u : ~0u; } "
     "b += 0x7fffu + (b >> 16 & 1u); "
     "return (double)__builtin_bit_cast(float, b & 0xffff0000u); };",
-    # Only the unpacker knows what it has popped; the others do what it says. Counts have 16 bits.
+    # Only the unpacker knows what it has popped; the others use its answer. Counts have 16 bits.
     "ask_unpacker": "const auto ask_unpacker = [](uint32_t cb, uint32_t tiles) -> bool "
     "{ uint32_t answer = 0; UNPACK({ "
     "const uint16_t received = reg_read((uintptr_t)get_cb_tiles_received_ptr(cb)); "
@@ -48,7 +48,7 @@ HELPER_TEXTS = {
     "UNPACK(answer = mailbox_read(ckernel::ThreadId::PackThreadId);) "
     "MATH(answer = mailbox_read(ckernel::ThreadId::PackThreadId);) "
     "return answer != 0; };",
-    # Within L1, where the NoC could not: byte by byte, the places may overlap.
+    # Within L1, where the NoC cannot copy: byte by byte, as the ranges may overlap.
     ttkernel.MOVE_BYTES: "const auto move_bytes = [](uint32_t to, uint32_t from, uint32_t bytes) "
     "{ invalidate_l1_cache(); "
     "auto* const t = reinterpret_cast<volatile tt_l1_ptr uint8_t*>((uintptr_t)to); "
@@ -57,10 +57,10 @@ HELPER_TEXTS = {
     "else { for (uint32_t i = bytes; i > 0; --i) { t[i - 1] = f[i - 1]; } } };",
     ttkernel.L1_WORD: "const auto l1_word = [](uint32_t address) "
     "{ return reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };",
-    # After a wait for a semaphore, which sees to it that nothing older is read.
+    # After a wait for a semaphore, which has invalidated the cache.
     ttkernel.READ_WORD: "const auto read_l1_word = [](uint32_t address) -> int32_t "
     "{ return *reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); };",
-    # A block that the kernel holds: its wait, or the barrier of its copy, has seen to the cache.
+    # The kernel holds the block: its wait, or its copy's barrier, has invalidated the cache.
     ttkernel.READ_ELEMENT["Float32"]: "const auto read_float32 = [](uint32_t address) -> double "
     "{ const uint32_t bits = *reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)address); "
     "return (double)__builtin_bit_cast(float, bits); };",
@@ -77,5 +77,5 @@ HELPER_TEXTS = {
     "(uint16_t)(__builtin_bit_cast(uint32_t, f) >> 16); };",
 }
 
-# The helpers that a helper calls; in the file they come by name, these before it.
+# Helpers called by a helper. The file has helpers in order of name, which puts these first.
 CALLED_BY = {ttkernel.WRITE_ELEMENT["BFloat16"]: ttkernel.ROUND}

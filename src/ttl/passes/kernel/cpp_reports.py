@@ -1,4 +1,4 @@
-"""What a kernel reports while it runs: scopes of signposts, marks, prints and assertions."""
+"""Reports of a running kernel: scopes of signposts, marks, prints and assertions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .cpp_file import FileMaker, verbatim
 
 
 def scope(file: FileMaker, op: emitc.VerbatimOp, make: Maker) -> None:
-    """C++ text; of a scope that begins, values that are used after it get variables before it."""
+    """Write C++ text; before a scope begins, declare variables for values used after it."""
     escaping = _escaping(op) if op.value.data == "{" else []
     for value, variable in zip(escaping, declare_variables(file, escaping, make), strict=True):
         file.escaping[value] = variable
@@ -27,7 +27,7 @@ def mark(file: FileMaker, op: ttkernel.MarkOp, make: Maker) -> None:
 
 
 def dprint(file: FileMaker, op: ttkernel.DprintOp, make: Maker) -> None:
-    """The format is a C++ string, the rest are scalars or C++ texts about a buffer."""
+    """Print; the format is a C++ string, arguments are scalars or C++ texts about a buffer."""
     file.includes.add(ttkernel.DPRINT)
     if thread := op.processor.data:
         file.includes.add(ttkernel.arguments_include(file.thread))
@@ -43,13 +43,13 @@ def dprint(file: FileMaker, op: ttkernel.DprintOp, make: Maker) -> None:
 
 
 def check(file: FileMaker, op: ttl.AssertOp, make: Maker) -> None:
-    """On the chip it costs nothing unless the watcher is on."""
+    """Assert; on the chip this costs nothing unless the watcher is on."""
     file.includes.add(ttkernel.ASSERT)
     opaque_call(make, "ASSERT", [file.values[op.condition]])
 
 
 def _cpp_string(text: str) -> str:
-    """In octal escapes what is not printable ASCII: they end after three digits."""
+    """Quote text; other than printable ASCII is in octal escapes, which end after three digits."""
     shown = {"\n": "\\n", '"': '\\"', "\\": "\\\\", "?": "\\?"}
     return '"' + "".join(
         shown.get(chr(byte)) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}")
@@ -58,7 +58,7 @@ def _cpp_string(text: str) -> str:
 
 
 def _escaping(start: emitc.VerbatimOp) -> list[SSAValue]:
-    """Scalars that are made before the end of the scope and used after it."""
+    """Return scalars that are made before the end of the scope and used after it."""
     inside: dict[Operation, None] = {}
     depth, op = 1, start.next_op
     while op is not None and depth:

@@ -1,8 +1,8 @@
-"""cse: arithmetic that is there twice is done once, and arithmetic that nobody uses not at all.
+"""cse: compute repeated arithmetic once, and erase unused arithmetic.
 
-xDSL has a pass of this name for operations of any kind. Calls of the chip are never merged, so what
-is left is arithmetic; looking at nothing else takes a third of the time. The vendor's compiler
-refuses an integer that is compared with itself: it is decided here.
+xDSL has a pass of this name for operations of any kind. Calls of the chip are never merged, so only
+arithmetic is left; handling nothing else takes a third of the time. The vendor's compiler refuses
+to compare an integer with itself, so this pass folds such comparisons.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def apply(module: ModuleOp) -> None:
 
 
 def _simplify(block: Block, known: Known) -> None:
-    """`known` holds what is computed before the block, and then what is computed in it."""
+    """Simplify a block; `known` has the values computed before and so far in it."""
     for op in block.ops:
         if type(op) in _ARITHMETIC:
             _simplify_operation(op, known)
@@ -61,7 +61,7 @@ def _simplify_operation(op: Operation, known: Known) -> None:
 
 
 def _value_of(op: Operation) -> Hashable:
-    """Equal for operations that give the same value."""
+    """Return a key that is equal for operations that give the same value."""
     if isinstance(op, ConstantOp) and isinstance(op.value, IntegerAttr):
         return ConstantOp, op.value.value.data, op.results[0].type
     return (

@@ -1,4 +1,4 @@
-"""What both sides of convert-ttl-to-ttkernel share: the kernel being rewritten, and its calls."""
+"""Shared by both sides of convert-ttl-to-ttkernel: the kernel being rewritten, and its calls."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ class KernelConverter:
         self.circular_buffers: dict[SSAValue, SSAValue] = {}
         self.accessors: dict[SSAValue, SSAValue] = {}
         self.held = BlockOffsets(kernel)
-        self.starts: dict[SSAValue, SSAValue] = {}  # where the memory of a buffer starts
+        self.starts: dict[SSAValue, SSAValue] = {}  # the start of each buffer's memory
         first = kernel.body.block.first_op
         assert first is not None
-        self.start = Maker.before(first)  # of what the kernel sets up
+        self.start = Maker.before(first)  # for setup code
         self.pipes: PipeCalls | None = None
         self._nodes: NodeCalls | None = None
 
     def nodes(self) -> NodeCalls:
-        """How the kernel reaches other nodes."""
-        from ..node_to_node.node_calls import NodeCalls  # most kernels do not
+        """Return the way to other nodes, created on first use."""
+        from ..node_to_node.node_calls import NodeCalls  # most kernels do not need it
 
         self._nodes = self._nodes or NodeCalls(self)
         return self._nodes
@@ -49,7 +49,7 @@ class KernelConverter:
         return self.circular_buffers[ttl.buffer_of(block)]
 
     def tile_of(self, op: Operation, block: SSAValue, tile: SSAValue, make: Maker) -> SSAValue:
-        """Where a tile of a block that `op` uses stands after the buffer's pointer."""
+        """Return the position of a tile of a used block after the buffer's pointer."""
         distance = self.held.distance(op, block)
         if not distance:
             return tile
@@ -69,7 +69,7 @@ def block_tiles(block: SSAValue) -> int:
 
 
 def call(make: Maker, name: str, *arguments: SSAValue, literals: Sequence[str] = ()) -> Operation:
-    """`name` is spelled as in C++, template arguments included; so are literals."""
+    """Add a call; `name` and `literals` are C++ text, with template arguments."""
     properties: dict[str, Attribute] = {}
     if (template := ttkernel.template_of(name)) is not None:
         properties["template"] = template
@@ -81,7 +81,7 @@ def call(make: Maker, name: str, *arguments: SSAValue, literals: Sequence[str] =
 def value_call(
     make: Maker, name: str, *arguments: SSAValue, type: Attribute = INDEX, hint: str | None = None
 ) -> SSAValue:
-    """What a call returns."""
+    """Add a call and return its value."""
     return make.new(ttkernel.CALLS[name], arguments, type, hint)
 
 
@@ -90,14 +90,14 @@ def noc_address_call(make: Maker, name: str, *arguments: SSAValue, hint: str) ->
 
 
 def first_page(make: Maker, starts: list[SSAValue], shape: Shape) -> SSAValue:
-    """Tiles are numbered row by row over all dimensions."""
+    """Return the first page; tiles are numbered row by row over all dimensions."""
     page = starts[0]
     for start, size in zip(starts[1:], shape[1:], strict=True):
         page = add(make, times(make, page, make.index(size)), start, "first_page")
     return page
 
 
-# Where the blocks that a kernel holds lie in L1 ---------------------------------------------------
+# Addresses of the blocks that a kernel holds in L1 ------------------------------------------------
 
 
 def block_bytes(block: SSAValue) -> int:
@@ -107,7 +107,7 @@ def block_bytes(block: SSAValue) -> int:
 def block_address(
     converter: KernelConverter, op: Operation, block: SSAValue, make: Maker
 ) -> SSAValue:
-    """The L1 address of a block that the kernel holds."""
+    """Return the L1 address of a block that the kernel holds."""
     buffer = ttl.buffer_of(block)
     name = buffer.name_hint or "buffer"
     function = "get_read_ptr" if isinstance(block.owner, ttl.WaitOp) else "get_write_ptr"
@@ -128,23 +128,23 @@ def block_address(
 
 
 def _start_of(converter: KernelConverter, buffer: SSAValue, function: str) -> SSAValue:
-    """Found once."""
+    """Return the buffer's start, computed once."""
     if buffer not in converter.starts:
         converter.starts[buffer] = buffer_start(converter.circular_buffers[buffer], function)
     return converter.starts[buffer]
 
 
 def buffer_start(circular_buffer: SSAValue, function: str) -> SSAValue:
-    """Before anything is pushed or popped the pointer is at the start."""
+    """Read the pointer before anything is pushed or popped, when it is at the start."""
     assert isinstance(circular_buffer.owner, Operation)
     make = Maker.after(circular_buffer.owner)
     return value_call(make, function, circular_buffer, hint=f"{circular_buffer.name_hint}_start")
 
 
-# Events of pipes and semaphores for the executor's trace: they leave no C++ behind ----------------
+# Events of pipes and semaphores for the executor's trace: they add no C++ -------------------------
 
-# What is marked must not make a difference to the C++ either. So a place is an operand only where
-# it is the variable of a loop; a value of a semaphore is used by the call beside its mark anyway.
+# Marks must not change the C++ either. So a place is an operand only if it is a loop variable; the
+# call beside a semaphore's mark uses its value anyway.
 UNKNOWN = -1
 
 

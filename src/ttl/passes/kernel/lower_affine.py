@@ -1,7 +1,7 @@
-"""lower-affine: loops and index arithmetic over tiles as scf and arith.
+"""lower-affine: lower loops and index arithmetic over tiles to scf and arith.
 
-xDSL has a pass of this name that offers every operation to every pattern; here the few operations
-that are affine are replaced in one walk, and what replaces them keeps their location.
+xDSL has a pass of this name that offers every operation to every pattern. This one replaces the few
+affine operations in one walk, and replacements keep their location.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _loop(op: Operation) -> Replacement:
 
 
 def _evaluate(map: AffineMap, operands: Sequence[SSAValue]) -> tuple[list[Operation], SSAValue]:
-    """The arithmetic of a map with one result."""
+    """Return the arithmetic of a map with one result."""
     (expression,) = map.results
     if isinstance(expression, AffineConstantExpr):
         number = create(arith.ConstantOp, (), (INDEX,), {"value": integer(expression.value, INDEX)})

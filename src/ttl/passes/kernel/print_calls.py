@@ -1,7 +1,7 @@
-"""print() as calls of DPRINT: what of an array is shown, and on which processor.
+"""print() as calls of DPRINT: the shown elements of an array, and the processor that prints.
 
 A text goes out in pieces; all but the last end without a newline, so the print server joins them.
-Of a block or a tensor's page the elements at the edges are shown, some neighbours at a time.
+Of a block or a tensor's page, prints show the elements at the edges, some neighbors at a time.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from ttl.semantics.types import TILE_SIZE, Shape, block_elements
 from ..module_pass import Maker, not_yet, users_of
 from .kernel_calls import KernelConverter, block_tiles, call, value_call
 
-MOST_SLICES = 2  # of a piece: each takes 80 bytes of a print buffer of some hundred
-SLICE_BYTES = 64  # of elements in one
+MOST_SLICES = 2  # per piece: each takes 80 bytes of a print buffer of a few hundred
+SLICE_BYTES = 64  # bytes of elements in a slice
 _RUN = re.compile(r"<\d+>(?: <\d+>)*")
 
 
@@ -44,7 +44,7 @@ def print_calls(converter: KernelConverter, op: ttl.PrintOp, make: Maker) -> Non
 
 
 def _processor(converter: KernelConverter, op: ttl.PrintOp, shows: str) -> str:
-    """Compute kernels run on three processors, of which each sees one end of the buffers.
+    """Return the processor that prints; a compute kernel's three each see one buffer end.
 
     Texts and scalars come from the one that the program names; an object from one that sees it.
     """
@@ -74,7 +74,7 @@ def block(
     if op.unset is not None:
         dprint(make, processor, f"{_escaped(op.heading.data)}\n{UNSET}", [])
         return 1
-    first = converter.held.distance(op, value) * block_tiles(value)  # counts pages
+    first = converter.held.distance(op, value) * block_tiles(value)  # in pages
     if first and converter.held.goes_over_edge(op, value):
         raise not_yet(
             "print() of a block among several that are held of a buffer they do not divide",
@@ -89,10 +89,10 @@ def block(
 
 
 class _Pages:
-    """The elements of a block, or of a page of a tensor, and where TSLICE finds them.
+    """The elements of a block, or of a tensor's page, and their positions for TSLICE.
 
-    Rows lie one after the other, and TSLICE counts their elements as if they were tiles of 32 rows
-    of 32 that are not tilized.
+    Rows are contiguous, and TSLICE counts their elements as if they were tiles of 32 rows of 32
+    that are not tilized.
     """
 
     def __init__(self, buffer: SSAValue, bound: SSAValue, first: int, end: str):
@@ -105,7 +105,7 @@ class _Pages:
 
     @property
     def most(self) -> int:
-        """How many neighbours a slice shows."""
+        """Return how many neighbors a slice shows."""
         return 2 if self.is_tiled else SLICE_BYTES // self.dtype.storage.itemsize
 
     def slice(self, number: int, count: int, processor: str) -> str:
@@ -126,7 +126,7 @@ class _Pages:
 
 
 def _array(make: Maker, processor: str, pages: _Pages) -> None:
-    """Elements at the edges of an array in a buffer, a few slices in each piece."""
+    """Print elements at the edges of an array in a buffer, a few slices in each piece."""
     text = ""
     given: list[str] = []
 
@@ -142,7 +142,7 @@ def _array(make: Maker, processor: str, pages: _Pages) -> None:
         for start in range(0, len(numbers), pages.most):
             shown = numbers[start : start + pages.most]
             if len(given) == MOST_SLICES:
-                piece, newline, rest = between.partition("\n")  # at its end it would end the print
+                piece, newline, rest = between.partition("\n")  # at the end it would end the print
                 flush(text + (piece if newline else ""))
                 text, between = "", newline + rest if newline else between
             text += between + "{}"
@@ -152,7 +152,7 @@ def _array(make: Maker, processor: str, pages: _Pages) -> None:
 
 
 def _place(number: int, elements: Shape) -> tuple[int, int, int]:
-    """The tile of an element, and its row and column there."""
+    """Return the tile of an element, and its row and column there."""
     rows, columns = elements[-2:]
     matrix, within = divmod(number, rows * columns)
     row, column = divmod(within, columns)
@@ -164,7 +164,7 @@ def _place(number: int, elements: Shape) -> tuple[int, int, int]:
 def tensor(
     converter: KernelConverter, op: ttl.PrintOp, value: SSAValue, processor: str, make: Maker
 ) -> int:
-    """Each page is read into L1 first."""
+    """Print a tensor's pages; each is read into L1 first."""
     assert op.heading is not None
     bound = op.values[op.position.value.data + 1]
     page = converter.circular_buffers[bound]
@@ -185,7 +185,7 @@ def tensor(
 def buffer(
     converter: KernelConverter, op: ttl.PrintOp, value: SSAValue, processor: str, make: Maker
 ) -> int:
-    """A processor knows the pointer of its own end; the others are what it saw at the start."""
+    """Print a buffer. A processor knows its own end's pointer; the other is from the start."""
     assert op.heading is not None and isinstance(value.type, ttl.DataflowBufferType)
     fields = "get_local_cb_interface(%)"
     start = f"({fields}.fifo_limit - {fields}.fifo_size)"

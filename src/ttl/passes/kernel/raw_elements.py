@@ -18,7 +18,7 @@ from ..arithmetic import add, divided, times
 from ..module_pass import Maker
 from .kernel_calls import KernelConverter, block_address, call, value_call
 
-FACES = TILE_SIZE // FACE_SIZE  # along a side of a tile
+FACES = TILE_SIZE // FACE_SIZE  # faces along a side of a tile
 
 
 def read_element(converter: KernelConverter, op: ttl.ReadElementOp, make: Maker) -> None:
@@ -55,8 +55,8 @@ def _address(
 
 
 def _elements_before(make: Maker, coordinates: list[SSAValue], shape: Shape) -> SSAValue:
-    """Tiles lie row by row, and the four faces in each; so do the elements of a face."""
-    sizes, missing = at_least_matrix(shape), 2 - len(shape)  # of a row of tiles: the first row
+    """Count the elements before one: tiles, four faces in each and elements lie row by row."""
+    sizes, missing = at_least_matrix(shape), 2 - len(shape)  # a row of tiles: its first row
     *leading, row, column = [make.index(0)] * missing + coordinates
     parts = list(leading)
     strides = [prod(sizes[d + 1 :]) * TILE_ELEMENTS for d in range(len(leading))]

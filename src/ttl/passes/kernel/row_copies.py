@@ -1,13 +1,15 @@
-"""Copies of row-major slices: a transfer for each row, or piece of a row, of the tensor.
+"""Copies of row-major slices: one transfer for each row, or piece of a row, of the tensor.
 
-A page of the tensor is a row of it, or the part of a row that a shard has. In a block every row
-begins aligned; where a copy needs it there is room after each (row_page_bytes in semantics/types).
-rule DIRECT    source and destination of a transfer differ by a multiple of the alignment: a row
-               whose slice begins at such a byte goes straight to its place, in any length.
-rule SHIFT     other rows: a read brings the bytes from the alignment before along, and then moves
-               the row to the front; a write moves the row back first, and to the front afterwards.
-rule ELEMENTS  rows of one element that become one row of the block, and rows that may lie in
-               several pages, go through the room after the block's row, element by element.
+A page of the tensor is one of its rows, or a shard's part of a row. In a block every row begins
+aligned; if a copy needs it, there is room after each (row_page_bytes in semantics/types).
+
+rule DIRECT    source and destination of a transfer must differ by a multiple of the alignment: a
+               row whose slice begins at such a byte goes straight to its place, at any length.
+rule SHIFT     for other rows, a read also fetches the bytes since the last aligned one, and then
+               moves the row to the front; a write first moves the row back, and afterwards to the
+               front.
+rule ELEMENTS  rows of one element that become one row of the block, and rows that may span several
+               pages, go through the room after the block's row, element by element.
 """
 
 from __future__ import annotations
@@ -30,12 +32,12 @@ from ..arithmetic import add, divided, minus, times
 from ..module_pass import Maker, constant_of, numbers_in
 from .kernel_calls import call, first_page, noc_address_call
 
-PAGES = "ttl.page_elements"  # of the operation's tensors whose rows are cut by shards
+PAGES = "ttl.page_elements"  # on an operation: its tensors whose rows shards cut
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """What a copy between a slice of a row-major tensor and a block connects."""
+    """The two ends of a copy between a slice of a row-major tensor and a block."""
 
     is_read: bool
     starts: Sequence[SSAValue]
@@ -43,7 +45,7 @@ class Rows:
     part: Shape
     block: Shape
     dtype: DType
-    page: int  # elements of a page
+    page: int  # elements per page
 
     @property
     def piece_bytes(self) -> int:
@@ -59,7 +61,7 @@ class Rows:
 
     @property
     def are_whole(self) -> bool:
-        """Does every row of the slice lie in one page and become one row of the block?"""
+        """Is every row of the slice in one page, and does it become one row of the block?"""
         return self.part[-1] == self.block[-1] and self._lie_in_one_page
 
     @property
@@ -80,12 +82,12 @@ class Rows:
 
     @property
     def need_room(self) -> bool:
-        """Or does everything go straight to its place? rule DIRECT"""
+        """Does the copy need room after rows? Otherwise it is direct (rule DIRECT)."""
         return not (self.are_whole and self.begin_aligned)
 
 
 def rows_of(op: ttl.CopyOp, kernel: func.FuncOp) -> Rows | None:
-    """None where the copy is not one of a slice of a row-major tensor."""
+    """Describe the copy if it is one of a slice of a row-major tensor."""
     for part, block in ((op.source, op.destination), (op.destination, op.source)):
         slice_op = part.owner
         if not isinstance(slice_op, ttl.TensorSliceOp):
@@ -108,7 +110,7 @@ def rows_of(op: ttl.CopyOp, kernel: func.FuncOp) -> Rows | None:
 
 
 def _page_elements(kernel: func.FuncOp, tensor: SSAValue) -> int:
-    """Of a row-major tensor whose rows are cut by shards, else 0."""
+    """Return the page size of a row-major tensor whose rows shards cut, otherwise 0."""
     if PAGES not in kernel.attributes:
         return 0
     assert isinstance(tensor, BlockArgument)
@@ -118,7 +120,7 @@ def _page_elements(kernel: func.FuncOp, tensor: SSAValue) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RowCopy:
-    """The rows, and where they are; a block's are `stride` bytes apart in L1."""
+    """The rows and their addresses; a block's rows are `stride` bytes apart in L1."""
 
     rows: Rows
     accessor: SSAValue
@@ -138,7 +140,7 @@ def copy_rows(copy: RowCopy, make: Maker) -> None:
         call(make, "noc_async_read_barrier")
         _move_rows(copy, make, at.shift, to_front=True)
     else:
-        call(make, "noc_async_write_barrier")  # others may be reading the block
+        call(make, "noc_async_write_barrier")  # another transfer may be reading the block
         _move_rows(copy, make, at.shift, to_front=False)
         _transfer_rows(copy, make, at)
         call(make, "noc_async_write_barrier")
@@ -147,7 +149,7 @@ def copy_rows(copy: RowCopy, make: Maker) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """Where a slice begins: the page of its first row, the byte there, how far from alignment."""
+    """The start of a slice: the page of its first row, the byte there, and its misalignment."""
 
     page: SSAValue
     offset: SSAValue
@@ -158,7 +160,7 @@ class _Place:
 
 
 def _place(copy: RowCopy, make: Maker, start: SSAValue) -> _Place:
-    """Of the elements from `start` on in the slice's first row."""
+    """Return the place of the elements from `start` on in the slice's first row."""
     outer = [*copy.rows.starts[:-1]]
     row = first_page(make, outer, copy.rows.tensor[:-1]) if outer else make.index(0)
     column, rows = start, copy.rows
@@ -173,7 +175,7 @@ def _place(copy: RowCopy, make: Maker, start: SSAValue) -> _Place:
 
 
 def divisor_of(value: SSAValue) -> int:
-    """A number that divides a run-time integer; 0 if it is 0."""
+    """Return a divisor of a run-time integer; 0 if the integer is 0."""
     number, op = constant_of(value), value.owner
     if number is not None:
         return abs(number)
@@ -190,7 +192,7 @@ Body = Callable[[Maker, list[SSAValue]], None]
 
 
 def _for_each_row(copy: RowCopy, make: Maker, body: Body) -> None:
-    """`body` with the indices of every row of the slice."""
+    """Call `body` with the indices of every row of the slice."""
 
     def dimension(inner: Maker, d: int, indices: list[SSAValue]) -> None:
         if d == len(copy.rows.part) - 1:
@@ -210,7 +212,7 @@ def _page(copy: RowCopy, make: Maker, first: SSAValue, indices: list[SSAValue]) 
 
 
 def _row(copy: RowCopy, make: Maker, indices: list[SSAValue]) -> SSAValue:
-    """Where the row of the block is that a row of the slice becomes."""
+    """Return the address of the block's row for a row of the slice."""
     outer = copy.rows.part[:-1]
     strides = [prod(outer[d + 1 :]) * copy.stride for d in range(len(outer))]
     offset = make.affine(list(zip(indices, strides, strict=True)))
@@ -251,7 +253,7 @@ def _move_rows(copy: RowCopy, make: Maker, shift: SSAValue, to_front: bool) -> N
 
 def _copy_elements(copy: RowCopy, make: Maker) -> None:
     if not copy.rows.is_read:
-        call(make, "noc_async_write_barrier")  # another one may be using the room
+        call(make, "noc_async_write_barrier")  # another write may be using the room
 
     def row(inner: Maker, indices: list[SSAValue]) -> None:
         inner.loop(copy.rows.part[-1], "column", lambda m, i: _copy_element(copy, m, [*indices, i]))
@@ -276,8 +278,8 @@ def _copy_element(copy: RowCopy, make: Maker, indices: list[SSAValue]) -> None:
 
 
 def _element(copy: RowCopy, make: Maker, indices: list[SSAValue]) -> tuple[SSAValue, SSAValue]:
-    """The place of an element in the block, and the room after the row there."""
-    along = len(copy.rows.part) - 1  # the dimension of the slice that goes along the block's rows
+    """Return an element's address in the block, and that of the room after its row."""
+    along = len(copy.rows.part) - 1  # the slice's dimension along the block's rows
     while copy.rows.part[along] != copy.rows.block[-1]:
         assert copy.rows.part[along] == 1, "only sizes of one may be left out"
         along -= 1

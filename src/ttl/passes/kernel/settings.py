@@ -1,9 +1,10 @@
-"""Settings of a node's engines, each made only where it may differ from what holds there.
+"""Set up a node's engines, and only if a setting may differ from the current one.
 
-Each call needs certain settings, and an engine keeps the last one that was made.
+Each call needs certain settings, and an engine keeps the last one.
+
 rule HOIST    a setting that everything in a loop agrees on is made before the loop.
 rule LOOP     any other setting is unknown when an iteration starts: the last one ended elsewhere.
-rule BRANCH   after a branch holds what held before it and at the end of both of its sides.
+rule BRANCH   after a branch, settings hold that held before it and at the end of both sides.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .kernel_calls import call
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """`unit` is set up for `key` by a call of `function`, or by what is there if that is empty.
+    """A setup of `unit` for `key` by a call of `function`; none is needed if that is empty.
 
     Its arguments are values and, after them, C++ texts. A setting that changes with the iterations
     of the loop `within` is moved neither out of that loop nor out of one around it.
@@ -44,7 +45,7 @@ Holds = dict[str, object]  # the key that each unit is set up for
 def needed_settings(
     block: Block, needed_by: Callable[[Operation], Iterable[Setting]], needs: Needs
 ) -> list[Setting]:
-    """What a block needs in all; `needs` gets what each of its operations needs."""
+    """Return a block's settings, and fill `needs` with those of each operation."""
     found: list[Setting] = []
     for op in block.ops:
         if op.regions:
@@ -64,12 +65,12 @@ def insert_settings(block: Block, needs: Needs, holds: Holds) -> None:
         elif op.regions:
             _enter_loop(op, needs, holds)
         else:
-            for setting in needs.get(op, ()):  # the startup needs nothing
+            for setting in needs.get(op, ()):  # startup code needs none
                 ensure(setting, holds, op)
 
 
 def _enter_branches(op: Operation, needs: Needs, holds: Holds) -> None:
-    """rule BRANCH"""
+    """Insert settings in branches; keep those that hold at both ends (rule BRANCH)."""
     ends = []
     for region in op.regions:
         inside = dict(holds)
@@ -98,7 +99,7 @@ def _enter_loop(loop: Operation, needs: Needs, holds: Holds) -> None:
     for body in bodies:
         insert_settings(body, needs, inside)
     for unit in changing:
-        holds.pop(unit, None)  # the loop may run no iteration at all
+        holds.pop(unit, None)  # the loop may run zero iterations
 
 
 def _changes_in(setting: Setting, loop: Operation) -> bool:
@@ -118,7 +119,7 @@ def ensure(setting: Setting, holds: Holds, before: Operation) -> None:
 
 
 def _available(value: SSAValue, before: Operation) -> SSAValue:
-    """Sizes given to an init are constants: they are made again where the init goes."""
+    """Return the value in front of `before`: sizes for an init are constants, cloned there."""
     if isinstance(value.type, ttkernel.CBType):
         return value
     assert isinstance(value.owner, Operation)

@@ -1,7 +1,7 @@
-"""ttkernel-combine-pack-tiles: tiles that are packed in order are packed by one call.
+"""ttkernel-combine-pack-tiles: pack tiles that are packed in order by one call.
 
-pack_block goes on where the last one ended, and starts again when the block is pushed: all packs
-of a block become such calls, also those of one tile.
+pack_block continues after its last tile, and starts again when the block is pushed: all packs of a
+block become such calls, even of one tile.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _combine(pack: Operation) -> None:
 
 
 def _first_of(register: SSAValue, loop: affine.ForOp) -> int | None:
-    """Of the registers that a loop over tiles packs; None if it does not go through them."""
+    """Return the first register a loop over tiles packs; None if it does not go through them."""
     variable, offset = register, 0
     if isinstance(register.owner, arith.AddiOp):
         variable, offset = register.owner.lhs, constant_of(register.owner.rhs) or 0

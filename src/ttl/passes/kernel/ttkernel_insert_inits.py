@@ -1,13 +1,15 @@
-"""ttkernel-insert-inits: what must be configured before a compute call, as rarely as is legal.
+"""ttkernel-insert-inits: configure engines before compute calls, as rarely as is legal.
 
-The engines of a node keep their last configuration: matrix unit and unpacker together (UNPACK),
-vector unit (SFPU), the data formats of the two sources and of the packer, and what the packer does
-to numbers below zero (RELU). Of buffers only the format counts, and whether they are unpacked
-straight to DST. Where a setting is made: settings.py.
+A node's engines keep their last configuration: matrix unit and unpacker together (UNPACK), vector
+unit (SFPU), the data formats of the two sources and of the packer, and how the packer treats
+numbers below zero (RELU). Of buffers only the format matters, and whether they are unpacked
+straight to DST. settings.py decides where a setting is made.
+
 rule STARTUP  compute_kernel_hw_startup comes first, once, and sets the formats of the first calls.
-rule INTEGERS one switch has the matrix unit, which copies too, add integers; it follows the source
-              that was set up last, and at startup it is on if either is one. So both start alike.
-rule RELU     the packer leaves numbers as they are when a kernel starts, and again when it ends.
+rule INTEGERS one switch makes the matrix unit, which also copies, add integers; it follows the
+              source set up last, and at startup it is on if either source has integers. So both
+              start alike.
+rule RELU     the packer must not change numbers when a kernel starts, and again when it ends.
 rule MASK     reduce_init masks the packer until reduce_uninit, after which it is needed again.
 """
 
@@ -58,20 +60,20 @@ def _unpacked_to_dst(module: ModuleOp) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Chip:
-    """Its calls, by name, and the buffers that are unpacked straight to DST."""
+    """The chip's calls by name, and the buffers that are unpacked straight to DST."""
 
     calls: dict[str, TileCall]
     unpacked_to_dst: frozenset[str]
 
     def format_of(self, buffer: SSAValue) -> tuple[str, bool]:
-        """What a source or the packer is set up for to read or write it."""
+        """Return the configuration a source or the packer needs to read or write the buffer."""
         assert isinstance(buffer.type, ttkernel.CBType)
         return buffer.type.data_format.data, buffer.type.buffer.data in self.unpacked_to_dst
 
 
 @lru_cache(maxsize=8)
 def _tile_calls(api: str) -> dict[str, TileCall]:
-    """The table's tile calls by their name in the dialect, and by their template if it matters."""
+    """Return the table's tile calls by name in the dialect, and by template if it matters."""
     forms = [op.tile[api] for op in TILE_OPS.values() if api in op.tile]
     others = [COPY, FILL, FILL_WHOLE, DUPLICATE]
     found: dict[str, TileCall] = {}
@@ -105,10 +107,10 @@ def _insert(kernel: func.FuncOp, chip: _Chip) -> None:
 
 
 def _startup(body: Block, needed: list[Setting], chip: _Chip) -> Holds:
-    """rule STARTUP; the formats that hold afterwards."""
+    """Insert the startup call; return the formats it sets (rule STARTUP)."""
     by_unit = {setting.unit: setting for setting in reversed(needed)}
     known = [by_unit[unit] for unit in (SRCA, SRCB, PACK) if unit in by_unit]
-    if not known:  # the registers are used and nothing is read or stored
+    if not known:  # registers are used, but nothing is read or stored
         return {}
     pack = by_unit.get(PACK, known[0])
     first = by_unit.get(SRCA, pack)
@@ -141,7 +143,7 @@ def _first_call(body: Block) -> Operation:
 
 
 def _needs(chip: _Chip, op: Operation) -> Iterator[Setting]:
-    """The settings a call needs, formats before inits."""
+    """Return the settings a call needs, formats before inits."""
     if op.name == "ttkernel.pack_tile":
         yield _format(PACK, op.operands[1], op, chip)
         yield _relu(op, "relu" in op.attributes)
@@ -158,7 +160,7 @@ def _needs(chip: _Chip, op: Operation) -> Iterator[Setting]:
     positions = [position for position in tile_call.sources if position < len(buffers)]
     sources = buffers[::-1] if is_matmul else [buffers[position] for position in positions]
     if "_reuse_dest_" in tile_call.call:
-        sources = [*buffers, *buffers]  # what comes from DST is taken for the buffer's format
+        sources = [*buffers, *buffers]  # an operand from DST counts as having the buffer's format
     for unit, buffer in zip((SRCA, SRCB), sources, strict=False):
         yield _format(unit, buffer, op, chip)
     if not buffers:
@@ -176,7 +178,7 @@ def _needs(chip: _Chip, op: Operation) -> Iterator[Setting]:
 
 
 def _spelled(init: str, op: Operation) -> str:
-    """An init that names a data format names that of the call."""
+    """Return the init; if it names a data format, that of the call."""
     template = op.properties.get("template")
     if "{format}" not in init or not isinstance(template, StringAttr):
         return init
@@ -186,7 +188,7 @@ def _spelled(init: str, op: Operation) -> str:
 
 
 def _next_pack(op: Operation) -> Operation:
-    """The pack of what a reduction gives: the first after it."""
+    """Return the pack of a reduction's result: the first after it."""
     following = dropwhile(lambda other: other is not op, walk(kernel_of(op)))
     pack = next((other for other in following if other.name == "ttkernel.pack_tile"), None)
     assert pack is not None, "a reduction that is not packed"

@@ -1,7 +1,7 @@
-"""ttkernel-insert-l1-accumulation: whether the packer adds to what is in L1, where it changes.
+"""ttkernel-insert-l1-accumulation: switch the packer between overwriting L1 and adding to it.
 
 rule SUM      the packer overwrites when a kernel starts, and again when it ends.
-rule FIRST    a sum that starts with nothing is overwritten in the first iteration of its loop.
+rule FIRST    the first iteration of its loop overwrites a sum that starts with nothing.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def _summing(op: Operation, adds: bool) -> Setting:
 
 
 def _summing_after_first(op: Operation) -> Setting:
-    """rule FIRST"""
+    """Overwrite in the loop's first iteration, add in later ones (rule FIRST)."""
     loop = next(each for each in around(op) if isinstance(each, scf.ForOp))
     variable = loop.body.block.args[0]
     is_later = arith.CmpiOp(variable, loop.lb, "ne").result

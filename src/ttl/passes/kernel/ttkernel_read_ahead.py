@@ -1,12 +1,13 @@
-"""ttkernel-read-ahead: the reads of the next block begin before those of this one are waited for.
+"""ttkernel-read-ahead: start the reads of the next block before waiting for those of this one.
 
 A loop that reserves blocks, reads them from tensors, waits and pushes them has one block under way.
-It gets a second one where the buffers have room for it at that moment, so that nobody waits for
-room who did not before. Room is also all that such a loop hears of others: what they wrote before
-they gave it is read, as before. Transaction ids tell the two blocks apart.
+It gets a second one if the buffers have room for it at that moment, so no kernel waits for room
+that did not before. Room is also the loop's only signal from others: it still reads data that they
+wrote before they made room. Transaction ids distinguish the two blocks.
+
 rule ORDER  reserve, read, one barrier, push; addresses come from the loop's variable alone
-rule COUNT  the chip counts what is under way with an id up to a limit, and a block stays below half
-            of it
+rule COUNT  the chip counts transfers under way with an id up to a limit, and a block stays below
+            half of it
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ READ, BARRIER, PUSH = (
     "ttkernel.cb_push_back",
 )
 Buffers = dict[Attribute, ttl.DeclareBufferOp]
-FIRST, SECOND = 1, 2  # transaction ids; 0 is that of all other reads
+FIRST, SECOND = 1, 2  # transaction ids; all other reads have 0
 
 
 def apply(op: ModuleOp) -> None:
@@ -62,12 +63,12 @@ def apply(op: ModuleOp) -> None:
                 _Rewriter(loop, body, buffers).rewrite()
 
 
-# What a loop has to look like ---------------------------------------------------------------------
+# The form a loop must have ------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class _LoopBody:
-    """Of a loop as in rule ORDER: what begins the reads, the barrier, what pushes."""
+    """The body of a loop as in rule ORDER: operations that start reads, the barrier, the pushes."""
 
     begin: list[Operation]
     barrier: Operation
@@ -93,7 +94,7 @@ def _body_of(loop: scf.ForOp) -> _LoopBody | None:
 
 
 def _is_ordered(body: _LoopBody) -> bool:
-    """rule ORDER"""
+    """Does the body follow rule ORDER?"""
     reserved = {_blocks_of(op) for op in body.reserves()}
     pushed = {_blocks_of(op) for op in body.pushes}
     is_each_once = len(reserved) == len(body.reserves()) == len(body.pushes)
@@ -135,19 +136,19 @@ def _declared(reserve: Operation, buffers: Buffers) -> ttl.DeclareBufferOp:
 
 
 def _loops(op: Operation, outer: Operation) -> list[affine.ForOp]:
-    """The loops over tiles that an operation is in."""
+    """Return the loops over tiles that an operation is in."""
     inner = [each for each in around(op) if isinstance(each, affine.ForOp)]
     return [each for each in inner if outer in around(each)]
 
 
-# What becomes of it -------------------------------------------------------------------------------
+# The loop after rewriting -------------------------------------------------------------------------
 
 
 class _Rewriter:
-    """Makes the loop with two blocks under way, in the place of the one with one.
+    """Replaces a loop by one with two blocks under way.
 
-    An iteration begins the reads of its block and completes the block before; that comes first
-    where there is no room for both.
+    An iteration starts the reads of its block and completes the block before; it completes first if
+    there is no room for both.
     """
 
     def __init__(self, loop: scf.ForOp, body: _LoopBody, buffers: Buffers):
@@ -177,7 +178,7 @@ class _Rewriter:
         make.add(create(scf.YieldOp, (other,)))
 
     def _has_room(self, make: Maker) -> SSAValue:
-        """For two blocks in all buffers."""
+        """Do all buffers have room for two blocks?"""
         rooms = []
         for buffer, type in self.types.items():
             tiles = make.index(2 * type.block_tiles)
@@ -208,7 +209,7 @@ class _Rewriter:
         call(make, "cb_reserve_back", buffer, both)
 
     def _address(self, make: Maker, op: Operation, is_second: SSAValue) -> SSAValue:
-        """Of the second block: after the first one, or at the start of the buffer."""
+        """Return the block's address; a second one is after the first, or at the start."""
         buffer, hint = op.operands[0], op.results[0].name_hint
         type, start = self.types[buffer], buffer_start(buffer, "get_write_ptr")
         size = type.block_tiles * type.page_bytes(False)
@@ -220,7 +221,7 @@ class _Rewriter:
         return make.new(arith.SelectOp, (is_second, second, first), INDEX, f"{hint}_own")
 
     def _complete(self, make: Maker, id: SSAValue) -> None:
-        """The block is there: the consumer gets it."""
+        """Push the block after its reads have arrived."""
         make.origin = self.body.barrier
         call(make, "noc_async_read_barrier_with_trid", id)
         for push in self.body.pushes:
@@ -228,7 +229,7 @@ class _Rewriter:
             call(make, "cb_push_back", buffer, make.index(self.types[buffer].block_tiles))
 
     def _end(self, make: Maker, id: SSAValue) -> None:
-        """The last block, if the loop ran at all; later reads have the id of all others again."""
+        """Complete the last block, if the loop ran; give later reads the common id again."""
         last = minus(make, make.index(FIRST + SECOND), id, "last")
         if steps_of(self.loop) is None:
             has_run = make.value(compare_op(self.loop.lb, self.loop.ub, "slt"))

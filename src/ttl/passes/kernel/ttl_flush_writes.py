@@ -1,9 +1,10 @@
-"""ttl-flush-writes: what a writer waits for is that its block may be used again.
+"""ttl-flush-writes: let a writer wait only until its block may be reused.
 
-A barrier waits until the memory has acknowledged each page. A kernel that only writes, to tensors
-that no kernel reads in the launch, has nobody who could look earlier than its end: there it waits
-for all of them at once, and until then for what has left the node only.
-rule UNREAD  no kernel copies from the tensor, and no buffer lies in its shards
+A barrier waits until the memory has acknowledged each page. If a kernel only writes, to tensors
+that no kernel reads in the launch, no other can look before its end: there it waits for all
+acknowledgments at once, and until then only for data to leave the node.
+
+rule UNREAD  no kernel copies from the tensor, and no buffer is in its shards
 rule QUIET   the kernel reads no tensor, which could be the same one under another name, and signals
              no other kernel
 """
@@ -20,7 +21,7 @@ from ttl.dialects.ttkernel import processor_of
 
 from ..module_pass import kernels, users_of
 
-FLUSH = "ttl.flush"  # on a wait: the source may be used again, the data need not have arrived
+FLUSH = "ttl.flush"  # on a wait: the source may be reused, but the data may not have arrived
 
 
 def apply(op: ModuleOp) -> None:
@@ -41,7 +42,7 @@ def _tensors_read(kernel: func.FuncOp) -> list[SSAValue]:
 
 
 def _position(tensor: SSAValue) -> Attribute:
-    """Which tensor of the operation an argument of a kernel is."""
+    """Return which of the operation's tensors a kernel's argument is."""
     assert isinstance(tensor, BlockArgument)
     kernel = tensor.block.parent_op()
     assert kernel is not None
@@ -52,7 +53,7 @@ def _position(tensor: SSAValue) -> Attribute:
 
 
 def _is_quiet(kernel: func.FuncOp) -> bool:
-    """rule QUIET"""
+    """Does the kernel neither read tensors nor reach other nodes? (rule QUIET)"""
     return not _tensors_read(kernel) and not any(map(_reaches_others, walk(kernel)))
 
 
@@ -74,7 +75,7 @@ def _waits_for_writes(op: Operation, read: set[Attribute]) -> bool:
 
 def _is_unread_write(transfer: SSAValue, read: set[Attribute]) -> bool:
     copy = transfer.owner
-    if not isinstance(copy, ttl.CopyOp):  # one that a loop carries
+    if not isinstance(copy, ttl.CopyOp):  # a loop carries it
         return False
     part = copy.destination.owner
     return isinstance(part, ttl.TensorSliceOp) and _position(part.tensor) not in read

@@ -1,6 +1,6 @@
-"""ttl-lower-signpost-to-emitc: a signpost becomes a C++ scope with a zone of the profiler in it.
+"""ttl-lower-signpost-to-emitc: turn a signpost into a C++ scope with a profiler zone in it.
 
-The attribute `ttl.signposts` of a kernel has the names of its signposts by those of the zones.
+The attribute `ttl.signposts` of a kernel maps zone names to names of signposts.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def _lower(signpost: ttl.SignpostOp, zones: Zones) -> None:
 
 
 def _zone(name: str, zones: Zones) -> str:
-    """The profiler's name of a signpost, another one for each."""
+    """Return a zone name for the profiler that no other signpost has."""
     plain = "".join(c if c.isascii() and (c.isalnum() or c in "_-") else "_" for c in name)
     zone, number = plain, 1
     while zones.setdefault(zone, name) != name:

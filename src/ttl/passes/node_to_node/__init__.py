@@ -1,1 +1,1 @@
-"""Pipes and semaphores: the words that nodes signal each other with, and the calls."""
+"""Passes for pipes and semaphores: the words that nodes signal each other with, and the calls."""

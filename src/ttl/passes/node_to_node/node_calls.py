@@ -1,4 +1,4 @@
-"""Calls between nodes, which pipes and semaphores share: places on the NoC, words in L1."""
+"""Calls between nodes, shared by pipes and semaphores: places on the NoC, words in L1."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Corners = tuple[SSAValue, SSAValue, SSAValue, SSAValue]  # x and y of the first 
 
 
 def node_count(make: Maker, corners: Corners) -> SSAValue:
-    """The nodes of a rectangle."""
+    """Return the number of nodes in a rectangle."""
     x0, y0, x1, y1 = corners
     one = make.index(1)
     columns, rows = (add(make, minus(make, b, a), one) for a, b in ((x0, x1), (y0, y1)))
@@ -62,7 +62,7 @@ def store(make: Maker, array: SSAValue, place: SSAValue, value: SSAValue) -> Non
 
 
 class NodeCalls:
-    """What a kernel needs to reach other nodes; made at its start, once."""
+    """The addresses a kernel needs to reach other nodes, computed once at its start."""
 
     def __init__(self, converter: KernelConverter):
         self.converter = converter
@@ -77,7 +77,7 @@ class NodeCalls:
         return self._own[axis]
 
     def scratch(self) -> SSAValue:
-        """The address of the scratch memory: the common argument after the tensors'."""
+        """Return the address of the scratch memory: the common argument after the tensors'."""
         if self._scratch is None:
             kernel = self.converter.kernel
             positions = kernel.attributes["ttl.crta_indices"]
@@ -88,7 +88,7 @@ class NodeCalls:
         return self._scratch
 
     def staging(self, make: Maker) -> SSAValue:
-        """The word that this kernel multicasts from: each data movement kernel has its own."""
+        """Return the word this kernel multicasts from; each data movement kernel has its own."""
         offset = 0 if self.is_reader else COUNTER_BYTES
         return add(make, self.scratch(), make.index(offset), "staging")
 
@@ -98,12 +98,12 @@ class NodeCalls:
     def on_node(
         self, make: Maker, node: tuple[SSAValue, SSAValue], address: SSAValue, hint: str
     ) -> SSAValue:
-        """The NoC address of an L1 address on another node."""
+        """Return the NoC address of an L1 address on another node."""
         x, y = (self.virtual(make, *pair) for pair in zip("xy", node, strict=True))
         return noc_address_call(make, ttkernel.NODE_ADDRESS, x, y, address, hint=hint)
 
     def on_nodes(self, make: Maker, corners: Corners, address: SSAValue, hint: str) -> SSAValue:
-        """Of a rectangle of nodes; NoC 1, which the writer uses, goes the other way round."""
+        """Return a rectangle's NoC address; the writer's NoC 1 goes in the reverse direction."""
         virtual = [
             self.virtual(make, axis, number) for axis, number in zip("xyxy", corners, strict=True)
         ]
@@ -111,7 +111,7 @@ class NodeCalls:
         return noc_address_call(make, "get_noc_multicast_addr", *ordered, address, hint=hint)
 
     def is_inside(self, make: Maker, corners: Corners) -> SSAValue:
-        """1 if the node is in the rectangle, else 0."""
+        """Return 1 if the node is in the rectangle, otherwise 0."""
         x, y = (self.own_coordinate(axis) for axis in "xy")
         x0, y0, x1, y1 = corners
         tests = [
@@ -125,7 +125,7 @@ class NodeCalls:
         return value_call(make, "get_semaphore", number, hint=hint)
 
     def word(self, make: Maker, address: SSAValue) -> SSAValue:
-        """A pointer, as the waits and stores of semaphores take it."""
+        """Return a pointer, for semaphores' waits and stores."""
         type = ttkernel.L1PointerType()
         hint = f"{address.name_hint or 'address'}_word"
         return value_call(make, ttkernel.L1_WORD, address, type=type, hint=hint)

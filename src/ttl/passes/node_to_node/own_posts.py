@@ -1,7 +1,7 @@
-"""Posts of sources that receive what they send into the block that they send.
+"""Posts of sources that receive their own data into the block they send.
 
-A kernel keeps for each pipe by how many its posts exceed its sends. A send that finds none posts
-its own block; a post that finds one more send than posts has been made by that send.
+For each pipe, a kernel counts by how many its posts exceed its sends. A send without a post posts
+its own block; if a post finds one more send than posts, that send has made it.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from .node_calls import branch, load, store
 if TYPE_CHECKING:
     from .pipe_calls import LocalPipe, NetCalls, Turn
 
-NEVER = (1 << 31) - 1  # no count gets that far
+NEVER = (1 << 31) - 1  # beyond any count
 
 
 class OwnPosts:
-    """Of a net in one kernel."""
+    """Own posts of a net in one kernel."""
 
     def __init__(self, net: NetCalls):
         self.net = net
@@ -38,8 +38,8 @@ class OwnPosts:
         branch(make, is_missing, lambda then: self.net.tell_source(then, turn, address))
 
     def post_if_due(self, make: Maker, turn: Turn, address: SSAValue) -> None:
-        """Into another block than the last one that was sent nothing would come: the check before
-        the run refuses it, and where that cannot see it, the kernel waits for ever."""
+        """Post unless the last send did. Nothing would arrive in a block other than the last one
+        sent: the static check refuses that if it sees it; otherwise the kernel waits forever."""
         before = self.change_balance(make, turn.pipe, 1)
 
         def check(otherwise: Maker) -> None:
@@ -56,14 +56,14 @@ class OwnPosts:
         branch(make, is_due, lambda then: self.net.tell_source(then, turn, address), check)
 
     def change_balance(self, make: Maker, pipe: LocalPipe, change: int) -> SSAValue:
-        """What it was before."""
+        """Change the balance of posts over sends; return the old one."""
         balance = self._array("posts_less_sends")
         before = load(make, balance, pipe.number, "before")
         store(make, balance, pipe.number, add(make, before, make.index(change)))
         return before
 
     def _array(self, name: str) -> SSAValue:
-        """A number for each pipe of the net, at the start of the kernel."""
+        """Return an array with a number for each pipe of the net, from the kernel's start."""
         if name not in self._arrays:
             net = self.net
             self._arrays[name] = net.array(net.start, f"{net.name}_{name}", len(net.pipes))

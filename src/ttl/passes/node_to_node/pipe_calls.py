@@ -1,11 +1,12 @@
-"""Pipes as calls: the posted-receive protocol. Why each step is there: docs/decisions/0018.
+"""Pipes as calls: the posted-receive protocol. docs/decisions/0018 explains each step.
 
-post k      tell the source where the block is, see that it got there, count the post; where source
-            and receivers have it at the same place, only count
-send k      wait for post k of every receiver, write the block, see that it got there, say so
-wait k      until k + 1 blocks have come
-own send    a source that receives into the block that it sends: the send makes the post of its own
-            node, and the post that comes later does nothing
+post k      send the block's address to the source, wait until it got there, count the post; if
+            source and receivers have the block at the same address, only count
+send k      wait for post k of every receiver, write the block, wait until it got there, signal it
+wait k      until k + 1 blocks have arrived
+own send    a source that receives into the block it sends: the send makes its own node's post, and
+            the later post does nothing
+
 Counts only grow; a launch starts them at 0. A kernel counts the transfers of each of its pipes.
 """
 
@@ -28,14 +29,14 @@ from .node_calls import Corners, NodeCalls, branch, load, store
 from .own_posts import OwnPosts
 from .pipe_resources import COUNTER_BYTES, WORD_BYTES, NetResources
 
-Coordinates = tuple[SSAValue, SSAValue]  # of a node
+Coordinates = tuple[SSAValue, SSAValue]  # a node's
 
 
 @dataclass(frozen=True, slots=True)
 class LocalPipe:
-    """A pipe of the node: its place among those with its role, and its number in the net.
+    """A pipe of the node: its place among pipes with its role, and its number in the net.
 
-    What differs between pipes is looked up once, where the pipe itself is.
+    Numbers that differ between pipes are looked up once, next to the pipe itself.
     """
 
     net: NetCalls
@@ -45,7 +46,7 @@ class LocalPipe:
     known: dict[tuple[int, ...], SSAValue] = field(default_factory=dict)
 
     def look_up(self, values: Sequence[int], name: str) -> SSAValue:
-        """Of one value for each pipe that of this one."""
+        """Return this pipe's value, from one value for each pipe."""
         key = tuple(values)
         if key not in self.known:
             self.known[key] = self.net.number(self.make, self.number, key, name)
@@ -54,7 +55,7 @@ class LocalPipe:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """One transfer of a pipe: which it is, how often the slots were gone through, and its slot."""
+    """One transfer of a pipe: its number, the completed rounds over the slots, and its slot."""
 
     pipe: LocalPipe
     number: SSAValue
@@ -73,7 +74,7 @@ class Receive:
 
 @dataclass(slots=True)
 class PipeCalls:
-    """The pipes, receives and groups of a kernel by their values in it."""
+    """A kernel's pipes, receives and groups, by their values in it."""
 
     nodes: NodeCalls
     nets: dict[SymbolRefAttr, NetCalls] = field(default_factory=dict)
@@ -111,7 +112,7 @@ class NetCalls:
     # Numbers that differ between pipes ------------------------------------------------------------
 
     def number(self, make: Maker, pipe: SSAValue, values: Sequence[int], name: str) -> SSAValue:
-        """A constant where it is one, else from a table."""
+        """Return a pipe's value: a constant if it is known or all are equal, else from a table."""
         known = constant_of(pipe)
         if len(set(values)) == 1 or known is not None:
             return make.index(values[known or 0])
@@ -156,7 +157,7 @@ class NetCalls:
         return self._counts[role]
 
     def pipe_at(self, make: Maker, role: str, place: SSAValue) -> LocalPipe:
-        """The pipe at `place` among those of the node."""
+        """Return the pipe at `place` among the node's pipes."""
         self.count(role)
         if len(self.pipes) == 1:
             return LocalPipe(self, place, make.index(0), make)
@@ -164,7 +165,7 @@ class NetCalls:
         return LocalPipe(self, place, number, make)
 
     def _find(self, role: str) -> None:
-        """At the start of the kernel: which pipes are the node's?"""
+        """Find the node's pipes, at the start of the kernel."""
         make, name = self.start, f"{self.name}_{role}"
         if len(self.pipes) == 1:
             has_role = self._has_role(make, make.index(0), role)
@@ -219,7 +220,7 @@ class NetCalls:
         return make.new(ttkernel.ArrayOp, (), ttkernel.ArrayType(), None, **properties)
 
     def next_number(self, make: Maker, role: str, place: SSAValue) -> SSAValue:
-        """How many transfers of the pipe have been begun before this one."""
+        """Return how many transfers of the pipe have started, and count this one."""
         shared = self.resources.sent if role == "src" else self.resources.posted
         if shared is not None:
             return self._next_shared(make, shared, place)
@@ -234,7 +235,7 @@ class NetCalls:
         return number
 
     def _next_shared(self, make: Maker, first: int, place: SSAValue) -> SSAValue:
-        """rule SHARED of pipe_resources: the wait is there to read what the other kernel wrote."""
+        """Count together with the other kernel; the wait makes its write visible (rule SHARED)."""
         word = times(make, place, make.index(WORD_BYTES))
         address = add(make, self.nodes.scratch(), add(make, make.index(first), word), "count")
         pointer = self.nodes.word(make, address)
@@ -244,7 +245,7 @@ class NetCalls:
         return number
 
     def ready(self, make: Maker, turn: Turn) -> SSAValue:
-        """The address of the count of posts on the source."""
+        """Return the address of the count of posts on the source."""
         found = self.resources
         first = turn.pipe.look_up(found.ready, "ready")
         slot = make.index(0) if found.ready_slots == 1 else turn.slot
@@ -254,14 +255,14 @@ class NetCalls:
         return self.nodes.semaphore(make, add(make, first, slot), "ready_address")
 
     def done(self, make: Maker, pipe: LocalPipe) -> SSAValue:
-        """The address of the count of blocks on a receiver."""
+        """Return the address of the count of blocks on a receiver."""
         number = pipe.look_up(self.resources.done, "done")
         if self.resources.done_in_scratch:
             return add(make, self.nodes.scratch(), number, "done_address")
         return self.nodes.semaphore(make, number, "done_address")
 
     def table_entry(self, make: Maker, turn: Turn, receiver: SSAValue) -> SSAValue:
-        """The address of the word for a receiver's block on the source."""
+        """Return the address on the source of the word for a receiver's block."""
         first = turn.pipe.look_up(self.resources.table, "table")
         row = times(make, turn.slot, self.receivers(turn.pipe))
         word = times(make, add(make, row, receiver), make.index(WORD_BYTES))
@@ -274,7 +275,7 @@ class NetCalls:
     # post -----------------------------------------------------------------------------------------
 
     def post(self, make: Maker, pipe: LocalPipe, address: SSAValue) -> SSAValue:
-        """The number of the post, from 1."""
+        """Post a block; return the number of the post, from 1."""
         turn = self.turn(make, "dst", pipe)
         if self.resources.is_own:
             self.own.post_if_due(make, turn, address)
@@ -296,7 +297,7 @@ class NetCalls:
         call(make, "noc_inline_dw_write<InlineWriteDst::L1>", there, relative)
 
     def _own_place(self, make: Maker, pipe: LocalPipe) -> SSAValue:
-        """Which of the receivers this node is."""
+        """Return this node's number among the receivers."""
         if not self.resources.is_multicast:
             return make.index(0)
         x0, y0 = self.first_receiver(pipe)
@@ -306,11 +307,11 @@ class NetCalls:
         return place if self.has_rectangles else minus(make, place, self._before(pipe))
 
     def _before(self, pipe: LocalPipe) -> SSAValue:
-        """Nodes of the rectangle around the receivers that come before the first of them."""
+        """Return how many nodes of the rectangle come before the first receiver."""
         return pipe.look_up([each.before for each in self.pipes], "before")
 
     def publish_barrier(self, make: Maker) -> None:
-        """A write and an increment may overtake each other."""
+        """Wait for the write: an increment could overtake it."""
         call(make, "noc_async_write_barrier")
 
     def count_post(self, make: Maker, turn: Turn, source: Coordinates) -> None:
@@ -338,14 +339,14 @@ class NetCalls:
             self.signal_one(make, pipe)
 
     def await_posts(self, make: Maker, turn: Turn) -> None:
-        """rule SLOTS of pipe_resources: with one count, a post could stand in for another's."""
+        """Wait for all posts; with one count, a post could replace another's (rule SLOTS)."""
         before = turn.round if self.resources.ready_slots > 1 else turn.number
         posts = times(make, add(make, before, make.index(1)), self.receivers(turn.pipe))
         ready = self.nodes.word(make, self.ready(make, turn))
         call(make, "noc_semaphore_wait_min", ready, posts)
 
     def block_of(self, make: Maker, turn: Turn, receiver: SSAValue) -> SSAValue:
-        """Where a receiver's block is, relative to the scratch memory."""
+        """Return the address of a receiver's block, relative to the scratch memory."""
         entry = self.table_entry(make, turn, receiver)
         return value_call(make, ttkernel.READ_WORD, entry, type=INDEX, hint="block")
 
@@ -354,7 +355,7 @@ class NetCalls:
         self._write(make, self.first_receiver(turn.pipe), destination, address, size)
 
     def place_of(self, make: Maker, turn: Turn, receiver: SSAValue, own: SSAValue) -> SSAValue:
-        """The address of a receiver's block, on its node."""
+        """Return the address of a receiver's block on its node."""
         if self.resources.is_in_place:
             return own
         block = self.block_of(make, turn, receiver)
@@ -367,7 +368,7 @@ class NetCalls:
         call(make, "noc_async_write", address, there, make.index(size))
 
     def multicast(self, make: Maker, turn: Turn, address: SSAValue, size: int) -> None:
-        """At once to all, if they have their blocks at the same place and are a rectangle."""
+        """Write to all receivers at once if they form a rectangle with one address."""
         pipe, receivers = turn.pipe, self.receivers(turn.pipe)
 
         def to_each(inner: Maker) -> None:
@@ -408,7 +409,7 @@ class NetCalls:
         branch(make, is_uniform, to_one_place, to_each)
 
     def _receiver(self, make: Maker, pipe: LocalPipe, number: SSAValue) -> Coordinates:
-        """The node of a receiver."""
+        """Return the node of a receiver."""
         x0, y0 = self.first_receiver(pipe)
         rows = self.rows(pipe)
         place = number if self.has_rectangles else add(make, number, self._before(pipe))
@@ -418,16 +419,16 @@ class NetCalls:
 
     @property
     def loopback(self) -> str:
-        """The calls that reach the sender too are needed where a source is among its receivers."""
+        """The suffix of calls that also reach the sender; needed if a source is a receiver."""
         return "_loopback_src" if any(pipe.is_loopback for pipe in self.pipes) else ""
 
     def data_barrier(self, make: Maker) -> None:
-        """The data has arrived before the signal leaves; the source may be used again."""
+        """Wait until the data has arrived, before the signal; the source may be reused."""
         call(make, "noc_async_write_barrier")
 
     def data_flush(self, make: Maker) -> None:
-        """Multicasts stay in order, so the signal arrives after the data. Kernels of tt-metal flush
-        before it all the same, because a Blackhole needs it."""
+        """Flush before the signal, as kernels of tt-metal do: Blackhole needs it. Multicasts stay
+        in order, so the signal arrives after the data."""
         call(make, "noc_async_writes_flushed")
 
     def signal_one(self, make: Maker, pipe: LocalPipe) -> None:
@@ -444,7 +445,7 @@ class NetCalls:
         make.for_each(0, self.receivers(pipe), "receiver", signal)
 
     def signal_all(self, make: Maker, pipe: LocalPipe, number: SSAValue) -> None:
-        """There is no multicast of an increment that could be relied on: the count itself goes."""
+        """Multicast the count itself: there is no reliable multicast of an increment."""
         staging = self.nodes.staging(make)
         count = add(make, number, make.index(1))
         call(make, "noc_semaphore_set", self.nodes.word(make, staging), count)
@@ -455,7 +456,7 @@ class NetCalls:
         self.signal_flush(make)
 
     def signal_flush(self, make: Maker) -> None:
-        """The word may then hold the next count. That of another kernel must not come before it."""
+        """Wait until the word may hold the next count, which must not overtake this one."""
         is_shared = self.resources.sent is not None
         call(make, "noc_async_write_barrier" if is_shared else "noc_async_writes_flushed")
 

@@ -1,4 +1,4 @@
-"""What the operations on pipes become; the protocol itself is in pipe_calls."""
+"""Conversions of operations on pipes; the protocol is in pipe_calls."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def transfer_of(converter: KernelConverter, op: ttl.TransferOfOp, make: Maker) -
 
 def wait_receive(converter: KernelConverter, transfer: SSAValue, make: Maker) -> None:
     receive = pipes_of(converter).receives.get(transfer)
-    if receive is not None:  # else there is none
+    if receive is not None:  # otherwise no receive happened
         name, place = receive.net.name, receive.place
         mark_pipe(make, "await", name, place)
         receive.net.wait(make, place, receive.number)
@@ -84,16 +84,16 @@ def wait_receive(converter: KernelConverter, transfer: SSAValue, make: Maker) ->
 
 
 def wait_send(converter: KernelConverter, transfer: SSAValue, make: Maker) -> None:
-    """It was through where it began."""
+    """Mark the end of a send, which was complete when it started."""
     pipe = pipes_of(converter).sends.get(transfer)
-    if pipe is None:  # it comes from a loop or a branch
+    if pipe is None:  # a loop or a branch carries it
         mark_pipe(make, "pipe_send_end")
     else:
         mark_pipe(make, "pipe_send_end", pipe.net.name, pipe.place)
 
 
 def make_group(converter: KernelConverter, op: ttl.GroupOp, make: Maker) -> None:
-    """For each net a word for each pipe of the node: the last post that was added."""
+    """Make an array for each net, with the last added post of each of the node's pipes."""
     calls = pipes_of(converter)
     adds = users_of(op.result, ttl.GroupAddOp)
     for symbol in dict.fromkeys(_net_of(add.transfer) for add in adds):
@@ -105,7 +105,7 @@ def make_group(converter: KernelConverter, op: ttl.GroupOp, make: Maker) -> None
 
 
 def _net_of(transfer: SSAValue) -> SymbolRefAttr | None:
-    """Of a receive."""
+    """Return the net of a receive; None for other transfers."""
     op = transfer.owner
     if isinstance(op, ttl.TransferOfOp):
         return op.net

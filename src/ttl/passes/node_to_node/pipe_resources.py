@@ -1,13 +1,15 @@
-"""Where the words are that the nodes of a pipe signal each other with.
+"""Allocate the words that the nodes of a pipe signal each other with.
 
-A counter is one word on each of some nodes: `ready` of a pipe on its source, `done` on its
-receivers. Counters of which no node has both may be the same word.
-rule FIRST    the hardware's semaphores that the program leaves over are used first
-rule OVERFLOW if those of a net do not fit there, they are in the scratch memory, 16 bytes each
+A counter is one word on each of some nodes: a pipe's `ready` on its source, `done` on its
+receivers. Counters may share a word if no node has both.
+
+rule FIRST    hardware semaphores that the program does not use are used first
+rule OVERFLOW if a net's counters do not fit there, they are in scratch memory, 16 bytes each
 rule SLOTS    a multicast with several posts under way has a ready counter for each
-rule SHARED   the kernels of a node that both post, or both send, through a net count together
-rule TABLE    on the source each receiver has a word for each post that may be under way: where its
-              block is, relative to the scratch memory. None where it is where the source's is.
+rule SHARED   a node's kernels that both post, or both send, through a net count together
+rule TABLE    the source has a word for each receiver and each post that may be under way: the
+              block's address, relative to the scratch memory. There is none if the addresses are
+              equal.
 """
 
 from __future__ import annotations
@@ -22,10 +24,10 @@ from xdsl.ir import Attribute
 from ttl.dialects import ttl
 from ttl.dialects.ttl.pipe_nets import Node
 
-SCRATCH_BYTES = "ttl.pipe_sram_scratch_bytes"  # of the module
+SCRATCH_BYTES = "ttl.pipe_sram_scratch_bytes"  # on the module
 COUNTER_BYTES = 16  # a multicast needs source and destination congruent modulo 16
 WORD_BYTES = 4
-STAGING_BYTES = 2 * COUNTER_BYTES  # a word for each data movement kernel, at the start
+STAGING_BYTES = 2 * COUNTER_BYTES  # one word for each data movement kernel, at the start
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +42,7 @@ class NetResources:
     done_in_scratch: bool = False
     is_multicast: bool = False
     is_in_place: bool = False  # rule EQUAL of ttl-assign-pipe-resources
-    is_own: bool = False  # a source may receive what it sends into the block that it sends
+    is_own: bool = False  # a source may receive its data into the block it sends
     sent: int | None = None  # rule SHARED: bytes in the scratch memory
     posted: int | None = None
 
@@ -66,22 +68,22 @@ def _attribute(value: Any) -> Attribute:
 
 
 def _value(attribute: Attribute) -> Any:
-    """The inverse."""
+    """Return the value of an attribute made by _attribute()."""
     if isinstance(attribute, DenseArrayBase):
         return tuple(int(number) for number in attribute.get_values())
     return attribute.value.data if isinstance(attribute, IntegerAttr) else True
 
 
 @dataclass(slots=True)
-class Words:
-    """A row of words, each on every node; who has taken which on which node."""
+class WordRow:
+    """A row of words, each on every node, and the words taken on each node."""
 
     limit: int | None = None
     taken: dict[Node, set[int]] = field(default_factory=dict)
-    count: int = 0  # one more than the last that is taken anywhere
+    count: int = 0  # one more than the last one taken on any node
 
     def take(self, nodes: Sequence[Node], width: int) -> int | None:
-        """The first of `width` words that are free on all of these nodes; None: there are none."""
+        """Take the first of `width` words that are free on all of these nodes; None without any."""
         used: set[int] = set().union(*(self.taken.get(node, ()) for node in nodes))
         first = 0
         while not used.isdisjoint(range(first, first + width)):
@@ -94,7 +96,7 @@ class Words:
         return first
 
     def take_all(self, counters: Iterable[tuple[Sequence[Node], int]]) -> list[int] | None:
-        """For each of them, or for none."""
+        """Take words for all counters, or for none."""
         before = {node: set(words) for node, words in self.taken.items()}, self.count
         found = []
         for nodes, width in counters:
@@ -107,18 +109,18 @@ class Words:
 
 
 @dataclass(slots=True)
-class Allocation:
-    """`first_id` semaphores are the program's."""
+class WordAllocation:
+    """Allocates words for nets; the first `first_id` semaphores are the program's."""
 
     first_id: int
     limit: int
-    semaphores: Words = field(init=False)
-    counters: Words = field(default_factory=Words)
-    tables: Words = field(default_factory=Words)
+    semaphores: WordRow = field(init=False)
+    counters: WordRow = field(default_factory=WordRow)
+    tables: WordRow = field(default_factory=WordRow)
     nets: list[tuple[ttl.DeclarePipeNetOp, NetResources]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.semaphores = Words(max(self.limit - self.first_id, 0))
+        self.semaphores = WordRow(max(self.limit - self.first_id, 0))
 
     def add(
         self,
@@ -128,7 +130,7 @@ class Allocation:
         is_in_place: bool = False,
         is_own: bool = False,
     ) -> None:
-        """`shared` are the roles in which kernels count together."""
+        """Allocate a net's words; in the roles `shared`, kernels count together."""
         pipes = net.nodes
         is_multicast = any(len(pipe.receivers) > 1 for pipe in pipes)
         slots = depth if is_multicast else 1
@@ -164,7 +166,7 @@ class Allocation:
 
     @property
     def scratch_bytes(self) -> int:
-        """The staging words, the counters, then the tables."""
+        """Return the size of the staging words, the counters and the tables."""
         words = self._tables_start + self.tables.count * WORD_BYTES
         return -(-words // COUNTER_BYTES) * COUNTER_BYTES
 

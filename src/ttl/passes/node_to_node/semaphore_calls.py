@@ -1,7 +1,7 @@
-"""Semaphores as calls of the chip.
+"""Convert semaphore operations to calls of the chip.
 
-A change on another node is complete when the call after it returns: a later one of another kind
-(a write after an increment, say) could overtake it.
+A change on another node is complete when its call returns: a later one of another kind, such as a
+write after an increment, could overtake it.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def _there(converter: KernelConverter, op: ttl.SemaphoreOp, make: Maker) -> SSAV
 
 
 def set_multicast(converter: KernelConverter, op: ttl.SemaphoreOp, make: Maker) -> None:
-    """The loopback form, which is right whether the node is in the rectangle or not."""
+    """Set with the loopback form, which is correct whether or not the node is in the rectangle."""
     nodes = converter.nodes()
     address, staging = _address(converter, op, make), nodes.staging(make)
     call(make, "noc_semaphore_set", nodes.word(make, staging), op.value)

@@ -1,11 +1,12 @@
-"""ttl-assign-pipe-resources: semaphores and pipes get the words they signal with.
+"""ttl-assign-pipe-resources: give semaphores and pipes the words they signal with.
 
-The program's semaphores have the first ids; pipe_resources says who gets the others.
+The program's semaphores have the first ids; pipe_resources assigns the others.
+
 rule DEPTH  the posts of a pipe that may be under way together: one, if each is waited for before
-            the next is made, else as many as the buffers have blocks that are posted.
-rule EQUAL  a net whose blocks are sent from and received into what one `reserve` gives, once each
-            time: all nodes have gone through as many blocks of that buffer, and it is at the same
-            place on all of them. Receivers need not say where theirs is.
+            the next, otherwise as many as the posted buffers have blocks.
+rule EQUAL  a net that sends from and receives into the block of one `reserve`, once each time: all
+            nodes have used equally many blocks of that buffer, and the block is at the same place
+            on all of them. Receivers need not send its address.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ttl.dialects.building import walk
 
 from ..loopback import nets_to_themselves
 from ..module_pass import kernels, target_of
-from .pipe_resources import SCRATCH_BYTES, STAGING_BYTES, Allocation
+from .pipe_resources import SCRATCH_BYTES, STAGING_BYTES, WordAllocation
 
 SEMAPHORE_COUNT = "ttl.semaphore_count"
 
@@ -29,7 +30,7 @@ def apply(op: ModuleOp) -> None:
         return
     for index, semaphore in enumerate(semaphores):
         semaphore.properties["index"] = IntegerAttr(index, i64)
-    allocation = Allocation(len(semaphores), target_of(op).semaphores)
+    allocation = WordAllocation(len(semaphores), target_of(op).semaphores)
     depths = _depths(op)
     users = _users(op)
     own = nets_to_themselves(op)
@@ -48,7 +49,7 @@ def apply(op: ModuleOp) -> None:
 
 
 def _depths(module: ModuleOp) -> dict[str, int]:
-    """rule DEPTH"""
+    """Return the posts under way for each net (rule DEPTH)."""
     buffers: dict[str, dict[SymbolRefAttr, int]] = {}
     single: dict[str, bool] = {}
     copies = (op for op in walk(module) if isinstance(op, ttl.CopyOp) and op.pipe is not None)
@@ -64,7 +65,7 @@ def _depths(module: ModuleOp) -> dict[str, int]:
 
 
 def _is_in_place(module: ModuleOp, net: ttl.DeclarePipeNetOp, is_own: bool) -> bool:
-    """rule EQUAL"""
+    """Is the net's block at the same place on all nodes? (rule EQUAL)"""
     has_one = all(net.most_on_a_node(role) == 1 for role in ("src", "dst"))
     is_loopback = any(pipe.is_loopback for pipe in net.nodes)
     if not has_one or (is_loopback and not is_own):
@@ -94,7 +95,7 @@ def _net_of(copy: ttl.CopyOp) -> StringAttr | None:
 
 
 def _is_one_at_a_time(module: ModuleOp, reserve: ttl.AcquireOp) -> bool:
-    """Is it the only one of its buffer, and pushed before it comes again?"""
+    """Is it the buffer's only reserve, with a push before it comes again?"""
     buffer = _symbol_of(reserve.buffer)
     ends = [
         op
@@ -110,7 +111,7 @@ def _symbol_of(buffer: SSAValue) -> SymbolRefAttr:
 
 
 def _users(module: ModuleOp) -> dict[tuple[str, str], set[str]]:
-    """The kernels that post, or send, through a net."""
+    """Return the kernels that post, or send, through each net."""
     found: dict[tuple[str, str], set[str]] = {}
     for kernel in kernels(module):
         for op in walk(kernel):
@@ -122,7 +123,7 @@ def _users(module: ModuleOp) -> dict[tuple[str, str], set[str]]:
 
 
 def _is_waited_before_next(post: ttl.CopyOp) -> bool:
-    """Is it waited for in its own block, before anything that could post again?"""
+    """Is it waited for in its own block, before any other operation could post?"""
     following: Operation | None = post.next_op
     while following is not None:
         if isinstance(following, ttl.WaitTransferOp) and following.transfer is post.transfer:

@@ -1,8 +1,8 @@
-"""ttl-lower-pipe-roles: if_src and if_dst become loops over the pipes of the node.
+"""ttl-lower-pipe-roles: turn if_src and if_dst into loops over the node's pipes.
 
-Where no node has more than one pipe in that role, a condition is enough. A receive that leaves the
+If no node has more than one pipe in that role, a condition is enough. A receive that leaves the
 body becomes two numbers, which a loop can carry: the place of its pipe and the number of its post.
-A send is through when its copy is, so nothing of it is left to carry.
+A send is complete when its copy is, so there is nothing to carry.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Lowering:
         replace_by(op, *self._whole(list(loop.results), self.make))
 
     def _parts(self, position: int, value: SSAValue, make: Maker | None = None) -> list[SSAValue]:
-        """What stands for a value that is carried; nothing for a send."""
+        """Return the values that represent a carried value; none for a send."""
         make = make or self.make
         if not isinstance(value.type, ttl.TransferType):
             return [value]
@@ -57,7 +57,7 @@ class _Lowering:
         return list(make.add(parts).results)
 
     def _whole(self, values: list[SSAValue], make: Maker) -> list[SSAValue]:
-        """The inverse of _parts."""
+        """Return the carried values that _parts() has split."""
         rest, whole = list(values), []
         for position, start in enumerate(self.op.start):
             if not isinstance(start.type, ttl.TransferType):
@@ -70,7 +70,7 @@ class _Lowering:
         return whole
 
     def _enter(self, place: SSAValue, carried: list[SSAValue], inner: Maker) -> None:
-        """Bind the arguments of the body, whose operations then follow."""
+        """Bind the arguments of the body; its operations are moved after that."""
         body = self.op.body.block
         type = body.args[0].type
         pipe = inner.new(ttl.LocalPipeOp, [place], type, "pipe", net=self.op.net)
@@ -78,7 +78,7 @@ class _Lowering:
             argument.replace_all_uses_with(value)
 
     def _move_body(self, block: Block) -> None:
-        """The operations of the body; its end yields the parts."""
+        """Move the operations of the body; its end yields the parts."""
         body = self.op.body.block
         end = body.last_op
         assert isinstance(end, ttl.YieldOp)
@@ -119,7 +119,7 @@ RECEIVE = ttl.TransferType(StringAttr("receive"))
 
 
 def _net_of(op: ttl.ForEachPipeOp, position: int) -> SymbolRefAttr:
-    """The net of the receives that a result may be; of one only."""
+    """Return the net of a result's possible receives, which must be one."""
     (net,) = {
         copy.pipe.type.net  # type: ignore[union-attr]
         for copy in ttl.copies_of(op.ends[position])

@@ -1,1 +1,1 @@
-"""Releases and waits that the program leaves out, and posts made early."""
+"""Passes that insert releases and waits the program leaves out, and move posts forward."""

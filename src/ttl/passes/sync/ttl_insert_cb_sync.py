@@ -1,6 +1,6 @@
-"""ttl-insert-cb-sync: blocks are released at the end of their `with`, or where it is left out.
+"""ttl-insert-cb-sync: release blocks at the end of their `with`, or where the program does not.
 
-Where that is the frontend knows (`ttl.scope_end`, by source/facts/releases.py).
+The frontend marks these places (`ttl.scope_end`, by source/facts/releases.py).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def apply(op: ModuleOp) -> None:
 
 
 def _release_blocks(scope_end: ttl.ScopeEndOp) -> None:
-    """Oldest first: releases of one buffer take effect in the order of acquisition."""
+    """Release oldest first: releases of one buffer take effect in the order of acquisition."""
     make = Maker.before(scope_end)
     for block in scope_end.handles:
         if isinstance(block.owner, ttl.AcquireOp):

@@ -1,6 +1,6 @@
-"""ttl-insert-copy-wait: transfers are waited for where the program leaves it out.
+"""ttl-insert-copy-wait: wait for transfers where the program does not.
 
-Where that is the frontend knows (`ttl.scope_end`, by source/facts/releases.py).
+The frontend marks these places (`ttl.scope_end`, by source/facts/releases.py).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""ttl-post-before-send: posts that follow a send are made before it.
+"""ttl-post-before-send: move posts that follow a send in front of it.
 
-A send waits for the posts of its receivers where it stands, while the program may go on until it
-waits for the send. So a send that is not waited for at once goes after the posts that follow it,
-up to the first operation that may wait for something: two nodes that both send, then post, then
-wait for both do not wait for each other.
+A compiled send waits for its receivers' posts at once, although the program may continue until it
+waits for the send. So this pass moves a send without an immediate wait after the posts that follow
+it, up to the first operation that may wait: two nodes that both send, then post, then wait for both
+do not wait for each other.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _sink_sends(block: Block) -> None:
 
 
 def _has_open_send(op: Operation) -> bool:
-    """Does it send, and leave the wait to what follows it?"""
+    """Does it send, and leave the wait to a later operation?"""
     if not isinstance(op, (ttl.CopyOp, ttl.IfSrcOp)):
         return False
     inside = list(walk(op))
@@ -58,7 +58,7 @@ def _posts(op: Operation) -> bool:
 
 
 def _may_go_first(op: Operation, send: Operation) -> bool:
-    """It waits for nothing, and needs nothing of the send."""
+    """Does it wait for nothing, and need nothing from the send?"""
     return all(
         _waits_for_nothing(each) and not any(o.owner is send for o in each.operands)
         for each in walk(op)

@@ -1,4 +1,4 @@
-"""Static checks: they change nothing and find what would be wrong at run time."""
+"""Static checks: find errors that would occur at run time, without changing the module."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from .walk import MOST_STEPS, WalkedModule, walk_module
 
 __all__ = ["check_part", "check_synchronization", "raise_errors"]
 
-# The parts that are passes by themselves: one producer and one consumer of each buffer; pipes only
-# in the roles of a node; all kernels come to their ends; slices lie in their tensors.
+# The checks that are also passes by themselves: one producer and one consumer of each buffer; pipes
+# only in a node's roles; all kernels end; slices are inside their tensors.
 PARTS: dict[str, tuple[Callable[[WalkedModule], list[Diagnostic]], ...]] = {
     "ttl-verify-dfb-spsc": (check_ends,),
     "ttl-verify-pipenet-guards": (check_guards,),
@@ -45,25 +45,25 @@ def check_part(name: str, module: ModuleOp) -> None:
     raise_errors([found for check in PARTS[name] for found in check(walked)])
 
 
-PATIENCE = 10  # `ttl check` may take so many times as long as the check of a compilation
+PATIENCE = 10  # `ttl check` may take this many times as long as the check in a compilation
 
 
 def check_synchronization(
     module: ModuleOp, used: BlockUse = NOTHING_KNOWN, with_warnings: bool = False
 ) -> list[Diagnostic]:
-    """Everything that the walk of the module shows, and what is known of the use of blocks.
+    """Return everything that the module's walk and the use of blocks show.
 
-    Warnings that a run on the simulator does not give too are only made if they are asked for.
+    Warnings that a simulator run does not give are made only with `with_warnings`.
     """
     patience = PATIENCE if with_warnings else 1
     walked = walk_module(module, patience * MOST_STEPS)
-    if again := check_posted_again(walked):  # a run meets it, or gets stuck before
+    if again := check_posted_again(walked):  # a run gets there, or gets stuck before
         schedule = check_schedule(walked, patience * MOST_EVENTS, with_warnings)
         return [*(each for each in schedule if each.code is codes.DEADLOCK), *again]
     decisive = [*check_ends(walked), *check_guards(walked)]
     found = [*decisive, *check_pipe_types(walked), *check_slices(walked)]
     schedules = schedules_of(walked, patience * MOST_EVENTS)
-    if not decisive:  # what they are about gets stuck too
+    if not decisive:  # their subjects get stuck too
         found += check_semaphore_orders(walked, schedules) or check_schedule(
             walked, patience * MOST_EVENTS, with_warnings
         )
@@ -82,13 +82,13 @@ def check_synchronization(
 def _with_misused_blocks(
     found: list[Diagnostic], used: BlockUse, module: ModuleOp, with_warnings: bool
 ) -> list[Diagnostic]:
-    """A deadlock comes before a misused block would; what is left over follows from one."""
+    """Add misused blocks: a deadlock comes before them; leftover blocks can follow from them."""
     if any(each.code is codes.DEADLOCK for each in found):
         return found
     found = [*found, *used.warnings]
     if not used.doubtful:
         return found
-    from .exact_states import first_mistake  # only when there is a doubt
+    from .exact_states import first_mistake  # only needed if there is a doubt
 
     patience = PATIENCE if with_warnings else 1
     answers = {kernel: first_mistake(kernel, module, patience) for kernel in used.doubtful}

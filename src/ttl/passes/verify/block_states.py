@@ -1,9 +1,9 @@
-"""The life of every block, stepped through the kernel's operations in order.
+"""Step every block of a kernel through its states, in the order of the operations.
 
-Runs when releases and waits are explicit, after ttl-insert-cb-sync. A mistake is one that happens
-on every path that gets there. A loop body is walked once, and again if it changes blocks from
-before the loop. What goes wrong on some paths only, under a condition, or in another iteration than
-the first, is a doubt, which exact_states decides. Where it cannot, what goes wrong on every path
+Runs after ttl-insert-cb-sync, when releases and waits are explicit. A mistake happens on every path
+that gets there. The check walks a loop body once, and again if it changes blocks from before the
+loop. If something is wrong only on some paths, under a condition, or in an iteration other than the
+first, it is a doubt, which exact_states decides. If that cannot, whatever is wrong on every path
 that gets there is a mistake.
 """
 
@@ -25,7 +25,7 @@ from .block_walk import BlockWalk
 
 
 def verify_block_states(module: ModuleOp) -> BlockUse:
-    """CompileError with the first mistake of each kernel if there is any."""
+    """Return the use of blocks; raise CompileError with the first mistake of each kernel."""
     found = [(kernel, _check(kernel)) for kernel in kernels(module)]
     if mistakes := [result for _, result in found if isinstance(result, Diagnostic)]:
         raise CompileError(*mistakes)
@@ -39,8 +39,8 @@ def verify_block_states(module: ModuleOp) -> BlockUse:
 
 
 def _hands_over(op: Operation) -> bool:
-    """What a loop hands over has the same name in every iteration: after the first, a walk does
-    not tell one from the other.
+    """Does it hand over values? They have the same name in every iteration, so after the first one
+    a walk cannot distinguish them.
     """
     return any(isinstance(inner, (ttl.HandOverOp, ttl.HandOverTransferOp)) for inner in op.walk())
 
@@ -49,11 +49,11 @@ MOST_PATHS = 64
 
 
 class _TooManyPaths(Exception):
-    """The paths of the kernel are not walked to its end."""
+    """Raised if a kernel has more paths than the check walks."""
 
 
 def _check(kernel: func.FuncOp) -> Diagnostic | _Walker:
-    """The mistake that is on every path, or who has walked them."""
+    """Return the mistake on every path, or the walker of the paths."""
     walker = _Walker()
     try:
         paths = walker.block(kernel.body.block, [BlockWalk()])
@@ -79,10 +79,10 @@ class _Walker(PathWalker[BlockWalk]):
         self.has_doubt = False
         self.suspected: Diagnostic | None = None  # the first mistake under a condition
         self.warnings: dict[Operation, Diagnostic] = {}
-        self._prints: dict[ttl.PrintOp, set[bool]] = {}  # of a block that holds no data yet?
+        self._prints: dict[ttl.PrintOp, set[bool]] = {}  # did it show a block without data?
 
     def unset_prints(self) -> list[ttl.PrintOp]:
-        """Those that show no data; CompileError for one that does so on some paths only."""
+        """Return the prints that show no data; raise CompileError for one that varies by path."""
         for op, answers in self._prints.items():
             if len(answers) > 1:
                 raise not_yet(
@@ -93,7 +93,7 @@ class _Walker(PathWalker[BlockWalk]):
         return [op for op, answers in self._prints.items() if True in answers]
 
     def step(self, op: Operation, paths: list[BlockWalk]) -> list[BlockWalk]:
-        """The paths that can go on; CompileError if none can, and it is sure that one gets here."""
+        """Return paths that can continue; raise CompileError if none can and one gets here."""
         going_on, refused = [], None
         for path in paths:
             try:
@@ -114,7 +114,7 @@ class _Walker(PathWalker[BlockWalk]):
         return going_on
 
     def loop(self, op: Operation, paths: list[BlockWalk]) -> list[BlockWalk]:
-        """A second iteration, if the first changed what was there; there may be none."""
+        """Walk a second iteration if the first changed earlier blocks; there may be none at all."""
         before = self.step(op, paths)
         after = self.regions(op, [path.copy(path.facts) for path in before])
         known = before[0].known() if before else ()

@@ -1,4 +1,4 @@
-"""What the walk over blocks leaves to others."""
+"""Results of the walk over blocks, for other checks."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ttl.dialects.ttl import PrintOp
 
 
 class BlockUse(NamedTuple):
-    """How kernels use their blocks, where that is no mistake."""
+    """How kernels use their blocks, as far as it is no mistake."""
 
-    # Kernels that misuse one on some paths, with what is wrong if nothing more is known.
+    # Kernels that misuse a block on some paths, with the mistake, if exact_states cannot decide.
     doubtful: Mapping[FuncOp, Diagnostic | None] = MappingProxyType({})
     warnings: Sequence[Diagnostic] = ()
-    unset: Sequence[PrintOp] = ()  # of a block that holds no data yet
+    unset: Sequence[PrintOp] = ()  # prints of blocks without data
 
 
 NOTHING_KNOWN = BlockUse()

@@ -1,7 +1,7 @@
-"""The blocks and transfers of a kernel on one path, and what each operation does to them.
+"""The blocks and transfers of a kernel on one path, and the effect of each operation.
 
-The transitions are those of semantics/block_protocol. A release is one of the oldest block that its
-buffer's end holds.
+The transitions are in semantics/block_protocol. A release is for the oldest block that its buffer's
+end holds.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ from ..module_pass import UNREAD, users_of
 
 @dataclass(slots=True)
 class _Held:
-    """A block and where it is in its life."""
+    """A block and its state."""
 
     acquire: ttl.AcquireOp
     life: Life
-    copy_op: Operation | None = None  # the last that was started with it
-    is_past: bool = False  # of another iteration
-    is_owed: bool = False  # gone with a younger one, and still to be popped
+    copy_op: Operation | None = None  # the last one started with it
+    is_past: bool = False  # from an earlier iteration
+    is_owed: bool = False  # popped with a younger block, own pop still due
 
     @property
     def number(self) -> Attribute | None:
@@ -52,7 +52,7 @@ class _Held:
         return f"the block of `{self.acquire.buffer.name_hint}`"
 
     def step(self, event: Event, place: Operation | None = None) -> Diagnostic | None:
-        """What the chip runs correctly all the same is only reported, there or at the acquire."""
+        """Return a diagnostic, there or at the acquire, for a step that the chip tolerates."""
         following = TOLERATED.get((self.life.state, event))
         try:
             self.life.step(event, self)
@@ -66,7 +66,7 @@ class _Held:
         return None
 
     def forget(self, op: Operation) -> None:
-        """What was there before need not have been read."""
+        """Accept that earlier contents were not read."""
         in_tensor = isinstance(op, ttl.PopOp) and ttl.is_tensor_backed(op.buffer)
         if (UNREAD in op.attributes or in_tensor) and self.life.state is State.MUST_READ:
             self.life.state = State.READ_WRITE
@@ -91,7 +91,7 @@ def _label(op: Operation, text: str) -> tuple[Label, ...]:
     return (Label(span, text),) if span is not None else ()
 
 
-Queues = dict[ttl.End, list[_Held]]  # what each end of a buffer holds, oldest first
+Queues = dict[ttl.End, list[_Held]]  # blocks held at each end of a buffer, oldest first
 
 
 @dataclass(slots=True)
@@ -108,8 +108,8 @@ class BlockWalk:
     handed_transfers: list[SSAValue] = field(default_factory=list)
     first_names: dict[SSAValue, SSAValue] = field(default_factory=dict)  # of handed transfers
     facts: Facts = field(default_factory=dict)
-    published: dict[SSAValue, int] = field(default_factory=dict)  # blocks of each buffer
-    tolerated: Diagnostic | None = None  # by the last step
+    published: dict[SSAValue, int] = field(default_factory=dict)  # count by buffer
+    tolerated: Diagnostic | None = None  # in the last step
 
     def take_tolerated(self) -> Diagnostic | None:
         found, self.tolerated = self.tolerated, None
@@ -119,7 +119,7 @@ class BlockWalk:
         return (*self.blocks, *self.waited, *self.under_way)
 
     def summary(self, known: tuple[SSAValue, ...]) -> Hashable:
-        """What has become of blocks and transfers, and how many blocks each end holds."""
+        """Return states of blocks and transfers, and how many blocks each end holds."""
         states = [
             self.blocks[value].life.state if value in self.blocks else value in self.waited
             for value in known
@@ -178,7 +178,7 @@ class BlockWalk:
             self.blocks[value].step(Event.READ)
 
     def show(self, op: ttl.PrintOp) -> None:
-        """Printing changes nothing; there may be nothing to print yet."""
+        """Note a block without data; printing changes nothing."""
         for value in op.values:
             held = self.blocks.get(value)
             if held is not None and (unset := printed_unset(held, held.life.state)) is not None:
@@ -204,7 +204,7 @@ class BlockWalk:
         is_push = isinstance(op, ttl.PushOp)
         event = Event.PUSH if is_push else Event.POP
         queue, number = self.queues.get(ttl.end_of(op), []), op.attributes.get("number")
-        for held in self.blocks.values():  # one that was released already says so
+        for held in self.blocks.values():  # report one that was released already
             if number is None or held.number != number or held.is_past:
                 continue
             if held.life.state is State.RELEASED and not held.is_owed:
@@ -218,7 +218,7 @@ class BlockWalk:
             oldest.is_owed = False
             return
         if oldest.life.state is State.MUST_WRITE and _is_multicast_to(op.buffer):
-            oldest.life.state = State.MUST_READ  # another node has written it, as far as is known
+            oldest.life.state = State.MUST_READ  # presumably another node has written it
         if ttl.PUBLISHED in op.attributes:
             self._publish(op)
             oldest.life.state = State.MUST_READ
@@ -236,7 +236,7 @@ class BlockWalk:
         self.published[op.buffer] = count + 1
 
     def _younger(self, queue: list[_Held], op: ttl.ReleaseOp) -> int:
-        """Where the block is that is meant. The chip pops the oldest: older ones are gone."""
+        """Return the position of the meant block; the chip pops older ones, which are lost."""
         numbers = [held.number for held in queue]
         number = op.attributes["number"]
         position = numbers.index(number) if number in numbers else -1
@@ -304,7 +304,7 @@ class BlockWalk:
 
     def _start(self, op: ttl.CopyOp | ttl.MulticastOp) -> None:
         self.under_way[op.transfer] = op
-        # Also under the name that it has after the branch or callback that starts it.
+        # It also has the name it gets after the branch or callback that starts it.
         again = {each for each in self.waited if op in ttl.copies_of(each)}
         self.waited -= {op.transfer, *again}
 
@@ -321,7 +321,7 @@ class BlockWalk:
         self._finish(op.transfer)
 
     def _is_waited_again(self, transfer: SSAValue) -> bool:
-        """Is there nothing left to wait for? Of a pipe there may be another message."""
+        """Is there nothing left to wait for? A pipe may have another message."""
         transfer = self._first_name(transfer)
         return transfer in self.waited and all(
             copy.pipe is None for copy in ttl.copies_of(transfer)
@@ -379,7 +379,7 @@ class BlockWalk:
         return added
 
     def left_over(self, kernel: str) -> Diagnostic | None:
-        """What the kernel should have finished before its end."""
+        """Return what the kernel did not finish before its end."""
         return self._not_waited(kernel) or self._still_held()
 
     def _not_waited(self, kernel: str) -> Diagnostic | None:
@@ -414,7 +414,7 @@ def _is_multicast_to(buffer: SSAValue) -> bool:
 
 
 def _guard(block: _Held) -> tuple[str, ...]:
-    """Of a block that was not written: who gets it from a pipe?"""
+    """Suggest a guard for an unwritten block that a pipe should fill."""
     if block.life.state is not State.MUST_WRITE:
         return ()
     for op in users_of(block.acquire.block, ttl.CopyOp):
@@ -432,7 +432,7 @@ def _release_order(oldest: _Held) -> RuleBroken:
     )
 
 
-# What loops and branches carry is what a block holds.
+# Loops and branches carry contents of blocks.
 READERS = (ttl.BlockMathOp, scf.ForOp, scf.WhileOp, scf.YieldOp, scf.ConditionOp)
 
 HANDLERS: dict[type[Operation], Callable[..., None]] = {

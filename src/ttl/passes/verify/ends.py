@@ -1,4 +1,4 @@
-"""Has every buffer one producer and one consumer on each node? ttl-verify-dfb-spsc."""
+"""ttl-verify-dfb-spsc: check that every buffer has one producer and one consumer on each node."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CALLS = {Kind.RESERVE: "reserve", Kind.WAIT: "wait"}
 
 
 def check_ends(walked: WalkedModule) -> list[Diagnostic]:
-    """One diagnostic for each end that two kernels have, with the first node where they do."""
+    """Report each end that two kernels have, with the first node where they do."""
     found: dict[tuple[Kind, int], Diagnostic] = {}
     first: dict[tuple[Node, Kind, int], tuple[str, Event]] = {}
     for node, kernel, event in walked.events(*CALLS):

@@ -1,7 +1,7 @@
-"""What a kernel does that other kernels notice, as the walk records it.
+"""Events: actions of a kernel that other kernels notice, as the walk records them.
 
-An event is a tuple: its kind, what it acts on, the operation it came from, then what else the kind
-needs. Buffers, pipes, semaphores and nodes are numbers.
+An event is a tuple: its kind, the object it acts on, the operation it came from, then the kind's
+other values. Buffers, pipes, semaphores and nodes are numbers.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ SEMAPHORE_VALUES = 1 << 32
 
 
 class Kind(IntEnum):
-    HAND_OVER = -3  # buffer: the oldest block that the kernel has reserved gets another name
-    RESUME = -2  # buffer: here is that name
-    TOUCHED = -1  # the same as TOUCH: the end of what it started
-    TOUCH = 0  # the argument that is read or written, op; of those that kernels may do both with
+    HAND_OVER = -3  # buffer: the oldest reserved block gets another name
+    RESUME = -2  # buffer: the block's new name
+    TOUCHED = -1  # like TOUCH: the transfer's end
+    TOUCH = 0  # argument and op; if kernels may both read and write it
     RESERVE = 1  # buffer
     PUSH = 2
     WAIT = 3
@@ -57,8 +57,8 @@ BUFFER_KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Pipe:
-    """A pipe of a net, by its place in the declaration."""
+class NumberedPipe:
+    """A pipe of a net, with its position in the declaration."""
 
     net: str
     number: int  # in its net
@@ -66,11 +66,11 @@ class Pipe:
     receivers: tuple[Node, ...]
     name: str
     span: Span | None
-    is_own: bool = False  # its source may receive what it sends into the block that it sends
+    is_own: bool = False  # its source may receive its data into the block it sends
 
 
 class Names:
-    """The numbers of what the module declares."""
+    """Numbers for the names that the module declares."""
 
     def __init__(self, grid: tuple[int, int], buffers: list[str], semaphores: list[str]):
         self.grid = grid
@@ -78,10 +78,10 @@ class Names:
         self.node_numbers = {node: number for number, node in enumerate(self.nodes)}
         self.buffers = {name: number for number, name in enumerate(buffers)}
         self.semaphores = {name: number for number, name in enumerate(semaphores)}
-        self.pipes: list[Pipe] = []
-        self.nets: dict[str, range] = {}  # the numbers of its pipes
+        self.pipes: list[NumberedPipe] = []
+        self.nets: dict[str, range] = {}  # numbers of the net's pipes
         self.net_spans: dict[str, Span | None] = {}
-        self.touching: dict[Operation, int] = {}  # copies, and the arguments that they touch
+        self.touching: dict[Operation, int] = {}  # copies, and the arguments they touch
         self._roles: dict[tuple[str, str, Node], list[int]] = {}
 
     def add_net(self, net: ttl.DeclarePipeNetOp, to_itself: bool = False) -> None:
@@ -94,17 +94,19 @@ class Names:
                     self._roles.setdefault((name, role, node), []).append(first + number)
             is_own = to_itself and pipe.is_loopback
             receivers = tuple(pipe.receivers)
-            self.pipes.append(Pipe(name, number, pipe.source, receivers, text, span, is_own))
+            self.pipes.append(
+                NumberedPipe(name, number, pipe.source, receivers, text, span, is_own)
+            )
         self.nets[name] = range(first, len(self.pipes))
         self.net_spans[name] = span_of(net.location)
 
     def with_role(self, net: str, role: str, node: Node) -> list[int]:
-        """The pipes of a net in which the node has the role."""
+        """Return the pipes of a net in which the node has the role."""
         return self._roles.get((net, role, node), [])
 
 
 def pipe_name(pipe: ttl.PipeNodes) -> str:
-    """As one would write it: (0, 0) -> (1:4, 0)."""
+    """Return the pipe as programs write it: (0, 0) -> (1:4, 0)."""
     if pipe.first == pipe.last:
         return f"{pipe.source} -> {pipe.first}"
     if not pipe.is_rectangle:
@@ -122,10 +124,10 @@ Effects = dict[type[Operation], MakeStatement]
 
 
 def effects_of(names: Names, has_pipes: bool) -> Effects:
-    """How the operations that synchronize become statements."""
+    """Return how to turn synchronizing operations into statements."""
 
     def on_buffer(builder: Builder, op: Any) -> Statement | None:
-        if ttl.is_resumed(op):  # another name for a block that the kernel holds
+        if ttl.is_resumed(op):  # another name for a held block
             if isinstance(op, ttl.ReserveOp) and has_pipes:
                 return renamed(builder, op)
             return _nothing(builder.register(op.block))
@@ -147,7 +149,7 @@ def effects_of(names: Names, has_pipes: bool) -> Effects:
 
     found: Effects = dict.fromkeys(BUFFER_KINDS, on_buffer)
     found[ttl.TensorSliceOp] = tensor_slice
-    if has_pipes:  # only there it matters which block it is
+    if has_pipes:  # only pipes depend on the block's identity
         found[ttl.HandOverOp] = renamed
         found |= _pipe_effects(names)
     if has_pipes or names.touching:
@@ -156,17 +158,17 @@ def effects_of(names: Names, has_pipes: bool) -> Effects:
 
 
 def _happens(event: Event) -> Statement:
-    """What is the same on all nodes."""
+    """Record an event that is the same on all nodes."""
     return lambda walk: walk.items.append(event)
 
 
 def _nothing(register: int) -> Statement:
-    """Of a transfer, or a block: there is none to wait for."""
+    """Set a transfer or a block to None: there is nothing to wait for."""
     return giving(register, lambda walk: None)
 
 
 class Touching(NamedTuple):
-    """A transfer that touches a tensor, in the place of the slot of one through a pipe."""
+    """A transfer that touches a tensor; used in place of a slot."""
 
     tensor: int
     copy: Operation
@@ -237,8 +239,8 @@ def _pipe_effects(names: Names) -> Effects:
 
 
 def _transfer_effects(names: Names) -> Effects:
-    """A transfer through a pipe is known by a slot, a new one each time if any is carried; others
-    are None, or Touching."""
+    """Give a transfer through a pipe a slot, a new one each time if any is carried; others get None
+    or Touching."""
     slots = count(1)
 
     def start(builder: Builder, op: ttl.CopyOp) -> Statement:
@@ -281,7 +283,7 @@ def _transfer_effects(names: Names) -> Effects:
     return {
         ttl.CopyOp: start,
         ttl.NoTransferOp: lambda builder, op: _nothing(builder.register(op.transfer)),
-        # Of a tensor: those of pipes are not carried.
+        # A tensor's transfer: those of pipes are not carried.
         ttl.ResumeTransferOp: lambda builder, op: _nothing(builder.register(op.transfer)),
         ttl.WaitTransferOp: finish,
         ttl.GroupOp: lambda builder, op: _happens(
@@ -327,7 +329,7 @@ def _semaphore_effects(names: Names) -> Effects:
 
 
 def _nodes(names: Names, own: int, place: list[int]) -> tuple[int, ...]:
-    """Where a semaphore is changed: on this node, on another, or on all from one to another."""
+    """Return the nodes whose semaphore changes: this one, another, or all in a rectangle."""
     if not place:
         return (own,)
     corners: NodePlace = (*place,)
@@ -340,7 +342,7 @@ def _nodes(names: Names, own: int, place: list[int]) -> tuple[int, ...]:
 
 
 def counted(items: Items, times: int = 1) -> Iterator[tuple[Event, int]]:
-    """Every event with how often it happens, in the order in which they happen first."""
+    """Return every event with its count, in the order of first occurrence."""
     for item in items:
         if isinstance(item, Repeat):
             yield from counted(item.items, times * item.times)
@@ -349,7 +351,7 @@ def counted(items: Items, times: int = 1) -> Iterator[tuple[Event, int]]:
 
 
 def events_of(items: Items, kind: Kind, what: int | None = None) -> Iterator[Event]:
-    """Those of a kind, or those that act on one buffer, pipe or semaphore, once each."""
+    """Return the events of a kind, or on one buffer, pipe or semaphore, once each."""
     for event, _ in counted(items):
         if event[0] is kind and what in (None, event[1]):
             yield event

@@ -1,7 +1,7 @@
-"""The life of every block on every node in turn, through the branches and iterations it takes.
+"""Step the blocks of every node through the branches and iterations it really takes.
 
-Which those are, the skeleton of the kernel knows, as for synchronization. That is as exact as a run
-and takes as many steps, so it is left to the cases of doubt.
+The kernel's skeleton finds these, as for synchronization. That is as exact as a run and takes as
+many steps, so only doubtful cases use it.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..module_pass import cannot_compile
 from ..path_walker import Fork, PathWalker
 from .block_walk import HANDLERS, READERS, BlockWalk
 from .events import effects_of
-from .skeleton import Builder, Kernel, MakeStatement
+from .skeleton import Builder, KernelSkeleton, MakeStatement
 from .statements import Budget, BudgetSpent, CannotEvaluate
 from .walk import names_of
 
@@ -29,8 +29,8 @@ MOST_STEPS = 20_000
 
 
 def first_mistake(kernel: func.FuncOp, module: ModuleOp, patience: int) -> Diagnostic | None:
-    """What goes wrong on the first node where something does, a warning if there is no error, or
-    that this is not known.
+    """Find the first node's error, or its warning if there is no error, or report that this is
+    unknown.
     """
     first: Diagnostic | None = None
     names = names_of(module)
@@ -38,7 +38,7 @@ def first_mistake(kernel: func.FuncOp, module: ModuleOp, patience: int) -> Diagn
     budgets = Budget(patience * MOST_STEPS), Budget(patience * MOST_STEPS)
     try:
         skeleton = Builder(kernel, effects, every_iteration=True).build(processor_of(kernel))
-        right: set[tuple[bool, ...]] = set()  # the ways that have been followed to their ends
+        right: set[tuple[bool, ...]] = set()  # paths followed to their ends
         for number, node in enumerate(names.nodes):
             found = _on_node(skeleton, node, number, right, *budgets)
             is_error = found is not None and found.severity is Severity.ERROR
@@ -56,7 +56,7 @@ def first_mistake(kernel: func.FuncOp, module: ModuleOp, patience: int) -> Diagn
 
 
 def _steps(kernel: func.FuncOp) -> dict[type[Operation], MakeStatement]:
-    """The skeleton has the control flow around all that changes or reads blocks."""
+    """Keep the control flow around all operations that change or read blocks."""
     kinds = {
         type(op)
         for op in kernel.walk()
@@ -75,21 +75,21 @@ def _not_proven(kernel: func.FuncOp, why: str) -> Diagnostic:
 
 
 def _on_node(
-    skeleton: Kernel,
+    skeleton: KernelSkeleton,
     node: tuple[int, ...],
     number: int,
     right: set[tuple[bool, ...]],
     for_ways: Budget,
     for_steps: Budget,
 ) -> Diagnostic | None:
-    """The first mistake on the way that the node takes, as far as that is known."""
+    """Return the first mistake on the node's path, as far as the path is known."""
     ways: list[bool] = []
     unknown: Exception | None = None
     try:
         skeleton.walk(node, number, for_ways, ways)
     except (BudgetSpent, CannotEvaluate) as error:
         unknown = error
-    if tuple(ways) in right:  # most nodes go the way of another
+    if tuple(ways) in right:  # most nodes take the path of another
         return None
     walker = _Walker(iter(ways), for_steps)
     try:
@@ -107,11 +107,11 @@ def _on_node(
 
 
 class _WayUnknown(Exception):
-    """The node goes further than the skeleton could be walked."""
+    """Raised if the node goes further than the skeleton could be walked."""
 
 
 class _Walker(PathWalker[BlockWalk]):
-    """Follows one path; `ways` is what it decides, in its order."""
+    """Follows one path; `ways` are its decisions in order."""
 
     def __init__(self, ways: Iterator[bool], budget: Budget):
         self.ways = ways

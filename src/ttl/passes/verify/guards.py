@@ -1,8 +1,8 @@
-"""Does each node only do what its role in the pipe nets allows? ttl-verify-pipenet-guards.
+"""ttl-verify-pipenet-guards: check that each node only does what its pipe roles allow.
 
-That a send stands in if_src() and a receive in if_dst() is a matter of types; a copy with a pipe
-that the program names is checked by the walk. What is left: a node that waits for blocks which
-only nodes with a role push.
+Types ensure that a send is in if_src() and a receive in if_dst(); the walk checks copies with a
+pipe that the program names. This check finds nodes that wait for blocks which only nodes with a
+role push.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def check_guards(walked: WalkedModule) -> list[Diagnostic]:
 
 
 def _without_role(walked: WalkedModule) -> Iterator[Diagnostic]:
-    """A wait for blocks that only nodes with a role push."""
+    """Find waits for blocks that only nodes with a role push."""
     if not walked.is_complete or not walked.names.pipes:
         return
     pushes = _first(walked, Kind.RESERVE)
@@ -46,7 +46,7 @@ def _without_role(walked: WalkedModule) -> Iterator[Diagnostic]:
 
 
 def _first(walked: WalkedModule, kind: Kind) -> dict[tuple[int, int], tuple[str, Event]]:
-    """For each node and buffer the first event of a kind, and its kernel."""
+    """Return the first event of a kind, and its kernel, by node and buffer."""
     found: dict[tuple[int, int], tuple[str, Event]] = {}
     for node, traces in enumerate(walked.traces):
         for kernel, items in zip(walked.kernels, traces, strict=True):
@@ -56,7 +56,7 @@ def _first(walked: WalkedModule, kind: Kind) -> dict[tuple[int, int], tuple[str,
 
 
 def _role_around(op: Operation) -> tuple[str, str] | None:
-    """The net and the role that an operation needs."""
+    """Return the net and the role that an operation needs."""
     for outer in around(op):
         if isinstance(outer, ttl.ForEachPipeOp):
             return outer.net.root_reference.data, outer.ROLE

@@ -1,4 +1,4 @@
-"""Semaphores whose value does not only grow: what it could be, in some order of the kernels."""
+"""Possible values of semaphores whose value does not only grow."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ MOST_SUMS = 4096
 
 
 class Hope:
-    """The values that a semaphore could have had in some order of what has changed it so far."""
+    """The values a semaphore could have now in some order of the kernels."""
 
     __slots__ = ("bases", "sums")
 
     def __init__(self, initial: int):
-        self.bases = {initial}  # what it was set to
-        self.sums = {0}  # of some of the increments
+        self.bases = {initial}  # values it was set to
+        self.sums = {0}  # sums of some of the increments
 
     def add(self, added: int) -> None:
         if len(self.sums) <= MOST_SUMS:

@@ -1,21 +1,23 @@
-"""Runs the traces of some nodes against each other, without data.
+"""Run the traces of some nodes against each other, without data.
 
-rule CREDITS     reserve takes free space and pop gives it back, wait takes a pushed block and push
-                 gives it, as at the two ends of a dataflow buffer
+rule CREDITS     reserve takes free space and pop returns it, wait takes a pushed block and push
+                 adds one, as at the two ends of a dataflow buffer
 rule RENDEZVOUS  the n-th send of a pipe and the n-th post of each receiver are one transfer, which
-                 is over for everybody when all have started it
-rule KAHN        buffers and pipes have one reader and one writer: which kernel goes first does not
-                 matter, if one order gets stuck all do
-rule MONOTONE    so it is with a semaphore whose value only grows, waited for by >=, or by == at the
-                 value it ends with; of others semaphores.py says what can be said
-rule PERIOD      some kernels stop at the end of each iteration until all others have to wait, which
-                 by rule KAHN they do in one state only; a state that was seen before, but for the
-                 iterations that are left, is a period, and is skipped as long as no loop ends
-rule LATE        a kernel may be held back: it does one thing only when no other can go on. What the
-                 others do before it then, they can do before it; by rule KAHN, it is all they can
-rule EARLY       or it comes first: the others do one thing each, while it cannot go on
-rule ANCHOR      the first of these kernels has the most iterations; one that goes through many
-                 while they stop depends on none of them, and becomes one of them
+                 is over for all when all have started it
+rule KAHN        buffers and pipes have one reader and one writer: it does not matter which kernel
+                 runs first; if one order gets stuck, all do
+rule MONOTONE    the same holds for a semaphore whose value only grows, if waits are by >=, or by ==
+                 at its final value; for others see semaphores.py
+rule PERIOD      some kernels stop at the end of each iteration until all others must wait; by rule
+                 KAHN the others then have only one possible state. A state that was seen before,
+                 except for the remaining iterations, is a period, and is skipped as long as no loop
+                 ends
+rule LATE        a kernel may be held back: it takes one step only when no other can continue. So
+                 whatever the others do before that step, they can do before it; by rule KAHN, they
+                 can do no more
+rule EARLY       or it comes first: the others take one step each, while it cannot continue
+rule ANCHOR      the first of the stopping kernels has the most iterations; a kernel that runs many
+                 iterations while they stop depends on none of them, and joins them
 """
 
 from __future__ import annotations
@@ -26,19 +28,19 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from .events import SEMAPHORE_VALUES, Event, Kind, Pipe
+from .events import SEMAPHORE_VALUES, Event, Kind, NumberedPipe
 from .hopes import Hope
 from .pipe_states import NotOwn, PipeState
 from .reserved import Blocks
 from .statements import BudgetSpent, Items, Repeat
 
 LONE_ITERATIONS = 64  # rule ANCHOR
-SHORTEST_SKIPPED = 4  # iterations that are left of a loop; fewer are not worth looking for a period
+SHORTEST_SKIPPED = 4  # remaining iterations of a loop that are worth a search for a period
 KEPT_STATES = 8  # with equal positions
 
 
-class Task:
-    """A kernel on a node: where it is in its trace."""
+class TraceTask:
+    """A kernel on a node, with its position in its trace."""
 
     __slots__ = (
         "blocked", "blocks", "groups", "is_done", "items", "kernel", "node", "number", "position",
@@ -60,7 +62,7 @@ class Task:
         self.is_done = False
 
     def place(self) -> tuple[Any, ...]:
-        """Everything but the iterations that are left; traces are compared by identity."""
+        """Return the position without remaining iterations; traces compare by identity."""
         loops = tuple([(id(items), position) for items, position, _ in self.stack])
         return (id(self.items), self.position, loops)
 
@@ -79,25 +81,27 @@ Cell = tuple[int, int]  # a semaphore on a node
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
-    """What there is before the kernels run."""
+class MachineStart:
+    """The conditions before the kernels run."""
 
     block_counts: tuple[int, ...]
-    pipes: Sequence[Pipe]
+    pipes: Sequence[NumberedPipe]
     node_numbers: dict[tuple[int, ...], int]
     initial: tuple[int, ...]  # of the semaphores
-    sends_block: bool = False  # a send waits for the posts when it starts, as compiled kernels do
+    sends_block: bool = False  # a send waits for posts when it starts, as in compiled kernels
     loose: frozenset[Cell] = frozenset()  # semaphores that break rule MONOTONE
-    hopeful: bool = False  # a wait at a loose one is over if it could be over in some order
-    seed: int | None = None  # of the order in which kernels get to loose ones
-    late: tuple[int, int] | None = None  # a node and a kernel, which comes last: rule LATE
-    early: tuple[int, int] | None = None  # likewise, which comes first
+    hopeful: bool = False  # a wait at a loose one ends if it could end in some order
+    seed: int | None = None  # shuffles the order of kernels at loose ones
+    late: tuple[int, int] | None = None  # node and kernel that come last (rule LATE)
+    early: tuple[int, int] | None = None  # node and kernel that come first (rule EARLY)
 
 
-class Machine:
-    """The state of all kernels of some nodes."""
+class TraceMachine:
+    """The state of all kernels on some nodes."""
 
-    def __init__(self, start: Start, traces: Mapping[int, Sequence[Items]], most_events: int):
+    def __init__(
+        self, start: MachineStart, traces: Mapping[int, Sequence[Items]], most_events: int
+    ):
         self.start = start
         self.traces = traces
         self.most_events = most_events
@@ -107,34 +111,34 @@ class Machine:
     def _begin(self) -> None:
         start, traces = self.start, self.traces
         self.budget = self.most_events
-        self.tasks: list[Task] = []
+        self.tasks: list[TraceTask] = []
         for node, of_kernels in traces.items():
             for kernel, items in enumerate(of_kernels):
-                self.tasks.append(Task(len(self.tasks), kernel, node, items))
+                self.tasks.append(TraceTask(len(self.tasks), kernel, node, items))
         counts = start.block_counts
-        # By node: free blocks and pushed blocks of each buffer, and who sleeps at its ends.
+        # By node: free and pushed blocks of each buffer; then the sleepers at its ends.
         self.free = {node: list(counts) for node in traces}
         self.filled = {node: [0] * len(counts) for node in traces}
-        self.level = {node: [0] * len(counts) for node in traces}  # pushed and not popped
-        self.sleeping: dict[tuple[Kind, int, int], Task] = {}
+        self.level = {node: [0] * len(counts) for node in traces}  # pushed but not popped
+        self.sleeping: dict[tuple[Kind, int, int], TraceTask] = {}
         self.pipes: dict[int, PipeState] = {}
         self.has_own = any(pipe.is_own for pipe in start.pipes)
         self.values: dict[Cell, int] = {}
         self.hopes: dict[Cell, Hope] = {}  # of loose ones
-        self.semaphore_sleepers: dict[Cell, list[Task]] = {}
+        self.semaphore_sleepers: dict[Cell, list[TraceTask]] = {}
         self.random = None if start.seed is None else Random(start.seed)
-        self.noted: list[tuple[Task, Event]] = []  # with rule LATE: what orders.py looks at
+        self.noted: list[tuple[TraceTask, Event]] = []  # with rule LATE: events for orders.py
         self.ready = deque(self.tasks)
-        self.anchors: set[Task] | None = None
+        self.anchors: set[TraceTask] | None = None
         self.has_turns = start.late is not None or start.early is not None
         if self.tasks and start.seed is None and not self.has_turns:
             self.anchors = {max(self.tasks, key=lambda task: _iterations(task.items))}
-        self.stopped: list[Task] = []  # those of them that let others run
-        self.iterations: dict[Task, int] = {}  # of others since then
+        self.stopped: list[TraceTask] = []  # anchors that let others run
+        self.iterations: dict[TraceTask, int] = {}  # of other tasks since then
         self.seen: dict[Hashable, list[list[list[int]]]] = {}
 
     def run(self) -> bool:
-        """Until nobody can go on: have all ended?"""
+        """Run until no kernel can continue; return whether all have ended."""
         while True:
             try:
                 self._run()
@@ -161,15 +165,15 @@ class Machine:
 
     @property
     def own_nets(self) -> set[str]:
-        """Those whose sources have received what they sent."""
+        """The nets whose sources have received their own data."""
         return {self.start.pipes[n].net for n, pipe in self.pipes.items() if pipe.has_own}
 
     @property
-    def stuck(self) -> list[Task]:
+    def stuck(self) -> list[TraceTask]:
         return [task for task in self.tasks if not task.is_done]
 
-    def _advance(self, task: Task) -> None:
-        """Until it has to wait or ends."""
+    def _advance(self, task: TraceTask) -> None:
+        """Run a task until it must wait or ends."""
         task.blocked = None
         events = 0
         while True:
@@ -196,7 +200,7 @@ class Machine:
             raise BudgetSpent
 
     def _turn(self) -> None:
-        """Put the task in front that comes next: rules LATE and EARLY."""
+        """Put the next task in front (rules LATE and EARLY)."""
         early = [each for each in self.ready if (each.node, each.kernel) == self.start.early]
         if early:
             self.ready.remove(early[0])
@@ -204,7 +208,7 @@ class Machine:
         elif (self.ready[0].node, self.ready[0].kernel) == self.start.late:
             self.ready.rotate(-1)
 
-    def _is_interrupted(self, task: Task, event: Event) -> bool:
+    def _is_interrupted(self, task: TraceTask, event: Event) -> bool:
         if event[0] in NOTED:
             self.noted.append((task, event))
         if self.start.early is None and (task.node, task.kernel) != self.start.late:
@@ -212,8 +216,9 @@ class Machine:
         self.ready.append(task)
         return True
 
-    def _goes_on(self, task: Task) -> bool:
-        """Once more, or after the loop; False at the end of the trace, or to let others run."""
+    def _goes_on(self, task: TraceTask) -> bool:
+        """Enter the next iteration, or leave the loop; False at the trace's end or to let others
+        run."""
         if task.remaining:
             task.remaining -= 1
             task.position = 0
@@ -225,7 +230,7 @@ class Machine:
         task.position += 1
         return True
 
-    def _stops(self, task: Task) -> bool:
+    def _stops(self, task: TraceTask) -> bool:
         if self.anchors is None or task.remaining < SHORTEST_SKIPPED:
             return False
         if task not in self.anchors:
@@ -236,20 +241,20 @@ class Machine:
         self.stopped.append(task)
         return True
 
-    def touch(self, task: Task, event: Event) -> bool:
+    def touch(self, task: TraceTask, event: Event) -> bool:
         return True
 
     touched = touch
 
     # Buffers (rule CREDITS)
 
-    def reserve(self, task: Task, event: Event) -> bool:
+    def reserve(self, task: TraceTask, event: Event) -> bool:
         return self._take(task, event, self.free) and self.follow(task, event)
 
-    def wait(self, task: Task, event: Event) -> bool:
+    def wait(self, task: TraceTask, event: Event) -> bool:
         return self._take(task, event, self.filled)
 
-    def _take(self, task: Task, event: Event, credits: dict[int, list[int]]) -> bool:
+    def _take(self, task: TraceTask, event: Event, credits: dict[int, list[int]]) -> bool:
         kind, buffer, _ = event
         own = credits[task.node]
         if not own[buffer]:
@@ -258,17 +263,17 @@ class Machine:
         own[buffer] -= 1
         return True
 
-    def push(self, task: Task, event: Event) -> bool:
+    def push(self, task: TraceTask, event: Event) -> bool:
         self.level[task.node][event[1]] += 1
         self.follow(task, event)
         return self._give(task, event, self.filled, Kind.WAIT)
 
-    def pop(self, task: Task, event: Event) -> bool:
+    def pop(self, task: TraceTask, event: Event) -> bool:
         self.level[task.node][event[1]] -= 1
         return self._give(task, event, self.free, Kind.RESERVE)
 
     def _give(
-        self, task: Task, event: Event, credits: dict[int, list[int]], taken_by: Kind
+        self, task: TraceTask, event: Event, credits: dict[int, list[int]], taken_by: Kind
     ) -> bool:
         buffer = event[1]
         credits[task.node][buffer] += 1
@@ -287,14 +292,14 @@ class Machine:
             known = self.pipes[number] = PipeState(number, pipe, numbers, self.must_wait)
         return known
 
-    def post(self, task: Task, event: Event) -> bool:
+    def post(self, task: TraceTask, event: Event) -> bool:
         _, number, op, slot = event
         pipe = self._pipe(number)
         task.transfers[slot] = (number, pipe.post(task, op), op)
         self._wake(pipe)
         return True
 
-    def send(self, task: Task, event: Event) -> bool:
+    def send(self, task: TraceTask, event: Event) -> bool:
         _, number, op, slot = event
         pipe = self._pipe(number)
         pipe.prepare_send(task, op)
@@ -311,7 +316,7 @@ class Machine:
             self.ready.extend(pipe.sleepers)
             pipe.sleepers = []
 
-    def _is_over(self, task: Task, transfer: tuple[int, int, Any]) -> bool:
+    def _is_over(self, task: TraceTask, transfer: tuple[int, int, Any]) -> bool:
         number, sent, op = transfer
         pipe = self._pipe(number)
         if pipe.complete() > sent:
@@ -323,32 +328,32 @@ class Machine:
         pipe.sleepers.append(task)
         return False
 
-    def follow(self, task: Task, event: Event) -> bool:
+    def follow(self, task: TraceTask, event: Event) -> bool:
         if self.has_own:
             task.blocks.follow(event)
         return True
 
     hand_over = resume = follow
 
-    def finish(self, task: Task, event: Event) -> bool:
+    def finish(self, task: TraceTask, event: Event) -> bool:
         transfer = task.transfers.get(event[1])
         return transfer is None or self._is_over(task, transfer)
 
-    def new_group(self, task: Task, event: Event) -> bool:
+    def new_group(self, task: TraceTask, event: Event) -> bool:
         task.groups[event[1]] = []
         return True
 
-    def add(self, task: Task, event: Event) -> bool:
+    def add(self, task: TraceTask, event: Event) -> bool:
         _, group, _, slot = event
         if slot in task.transfers:
             task.groups.setdefault(group, []).append(task.transfers[slot])
         return True
 
-    def finish_group(self, task: Task, event: Event) -> bool:
+    def finish_group(self, task: TraceTask, event: Event) -> bool:
         return self.open_transfer(task, event) is None
 
-    def open_transfer(self, task: Task, event: Event) -> tuple[int, int, Any] | None:
-        """The transfer that a task waits for, or None."""
+    def open_transfer(self, task: TraceTask, event: Event) -> tuple[int, int, Any] | None:
+        """Return the transfer that a task waits for, or None."""
         if event[0] is Kind.FINISH:
             found = [task.transfers[event[1]]]
         else:
@@ -360,7 +365,7 @@ class Machine:
     def value(self, semaphore: int, node: int) -> int:
         return self.values.get((semaphore, node), self.start.initial[semaphore])
 
-    def semaphore_wait(self, task: Task, event: Event) -> bool:
+    def semaphore_wait(self, task: TraceTask, event: Event) -> bool:
         _, semaphore, _, wanted, at_least = event
         cell = (semaphore, task.node)
         value = self.value(semaphore, task.node)
@@ -371,7 +376,7 @@ class Machine:
         self.semaphore_sleepers.setdefault(cell, []).append(task)
         return False
 
-    def semaphore_set(self, task: Task, event: Event) -> bool:
+    def semaphore_set(self, task: TraceTask, event: Event) -> bool:
         _, semaphore, _, value, nodes = event
         for node in nodes:
             if (hope := self._hope(semaphore, node)) is not None:
@@ -379,7 +384,7 @@ class Machine:
             self._change(semaphore, node, value)
         return True
 
-    def semaphore_inc(self, task: Task, event: Event) -> bool:
+    def semaphore_inc(self, task: TraceTask, event: Event) -> bool:
         _, semaphore, _, added, nodes = event
         for node in nodes:
             if (hope := self._hope(semaphore, node)) is not None:
@@ -398,8 +403,8 @@ class Machine:
         self.values[semaphore, node] = value
         self.ready.extend(self.semaphore_sleepers.pop((semaphore, node), ()))
 
-    def _lets_others_first(self, task: Task, event: Event) -> bool:
-        """At a loose semaphore the order matters: sometimes others come first."""
+    def _lets_others_first(self, task: TraceTask, event: Event) -> bool:
+        """Sometimes let others act first at a loose semaphore, where the order matters."""
         if self.random is None or event[0] < Kind.SEMAPHORE_WAIT or self.random.random() < 0.5:
             return False
         self.ready.append(task)
@@ -422,7 +427,7 @@ class Machine:
         earlier.append(left)
 
     def state(self) -> Hashable:
-        """Everything but the iterations that are left, pipes counted from what is complete."""
+        """Return all but the remaining iterations; pipes count from complete transfers."""
         complete = {number: pipe.complete() for number, pipe in self.pipes.items()}
         return (
             tuple([task.place() for task in self.tasks]),
@@ -444,8 +449,8 @@ class Machine:
         )  # fmt: skip
 
 
-def _open(task: Task, complete: dict[int, int]) -> Hashable:
-    """The transfers of a task that are not complete, counted from the complete ones."""
+def _open(task: TraceTask, complete: dict[int, int]) -> Hashable:
+    """Return a task's incomplete transfers, counted from the complete ones."""
     slots = tuple([
         (slot, pipe, number - complete[pipe])
         for slot, (pipe, number, _) in task.transfers.items()
@@ -461,7 +466,7 @@ def _open(task: Task, complete: dict[int, int]) -> Hashable:
 
 
 def _periods(before: list[list[int]], now: list[list[int]]) -> int:
-    """How many times what happened in between can happen again before a loop ends."""
+    """Return how often the steps in between can repeat before a loop ends."""
     most = 0
     for was, left in zip(before, now, strict=True):
         for a, b in zip(was, left, strict=True):
@@ -483,5 +488,5 @@ def _iterations(items: Items) -> int:
 
 
 NOTED = (Kind.TOUCH, Kind.TOUCHED, Kind.SEMAPHORE_WAIT, Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC)
-# Each kind of event has a method of its name.
-HANDLERS = {kind: getattr(Machine, kind.name.lower()) for kind in Kind}
+# The method for each kind of event has its name.
+HANDLERS = {kind: getattr(TraceMachine, kind.name.lower()) for kind in Kind}

@@ -1,17 +1,19 @@
-"""Which of two things comes first may depend on the schedule: two schedules prove that it does,
-and one that it does not.
+"""Find out whether the schedule decides which of two actions comes first: two schedules prove that
+it does, and one that it does not.
 
-rule LATE      each of two kernels is held back as far as the others allow (machine.py); what comes
-               first once and second the other time is in no order
+rule LATE      each of two kernels is held back as far as the others allow (machine.py); actions
+               that come in both orders are unordered
 rule TOUCHED   a node reads a tile that another writes: a race if all these reads may come before
                the first of the writes, and all the writes before the first of the reads
-rule MEANWHILE it is a race too if the one write has started and not ended when the one read starts,
-               or the other way round
-rule ENDED     they are ordered if the ones have ended before the first of the others starts, even
-               though their kernel is held back; not where the order at a semaphore decides
-rule SET       so it is with a set of a semaphore and another change, unless both set the same value
-rule WAIT      and with a wait and a change that would keep it from ending
-What the schedules do not show stays unknown; nothing that is ordered is ever called a race.
+rule MEANWHILE it is also a race if the only write has started and not ended when the only read
+               starts, or the other way round
+rule ENDED     they are ordered if one kernel's accesses end before the first of the other's starts,
+               even though their kernel is held back; not if the order at a semaphore decides
+rule SET       the same holds for a set of a semaphore and another change, unless both set equal
+               values
+rule WAIT      and for a wait and a change that would keep it from ending
+
+If the schedules do not decide, the order stays unknown; ordered actions are never called a race.
 """
 
 from __future__ import annotations
@@ -28,23 +30,23 @@ from ttl.diagnostics.accesses import SemaphoreUse, semaphore_race, waits_for_som
 from ttl.dialects.locations import span_of
 
 from .events import SEMAPHORE_VALUES, Event, Kind, counted
-from .machine import Cell, Machine, Start, Task
+from .machine import Cell, MachineStart, TraceMachine, TraceTask
 from .semaphores import increments_of, loose_semaphores, used_specially
 from .statements import BudgetSpent
 from .walk import WalkedModule
 
 Owner = tuple[int, int]  # a node and a kernel
-MOST_USES = 64  # of a semaphore on a node that are compared
+MOST_USES = 64  # most compared uses of a semaphore on a node
 SEMAPHORE_KINDS = (Kind.SEMAPHORE_WAIT, Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC)
 CALLS = {Kind.SEMAPHORE_SET: "set", Kind.SEMAPHORE_INC: "inc"}
 
 
-Touches = tuple[Owner, Operation]  # those of a copy, by a kernel on a node
+Touches = tuple[Owner, Operation]  # touches of a copy, by a kernel on a node
 
 
 @dataclass(slots=True)
-class Span:
-    """Where the first and the last of some touches are in a schedule; how many of them are open."""
+class TouchSpan:
+    """The first and last position of some touches in a schedule, and how many are open."""
 
     first: int
     last: int
@@ -53,33 +55,33 @@ class Span:
 
 
 class Schedules:
-    """Those in which one kernel comes last, each made at the first question."""
+    """The schedules in which one kernel comes last or first, each made on first use."""
 
-    def __init__(self, walked: WalkedModule, start: Start, most_events: int):
+    def __init__(self, walked: WalkedModule, start: MachineStart, most_events: int):
         self.walked = walked
         self.start = start
         self.budget = most_events
         self._noted: dict[object, list[tuple[Owner, Event]]] = {}
-        self._spans: dict[Owner, dict[Touches, Span]] = {}
+        self._spans: dict[Owner, dict[Touches, TouchSpan]] = {}
         self._loose: frozenset[Cell] | None = None
 
     def with_late(self, late: Owner) -> list[tuple[Owner, Event]]:
-        """Touches and uses of semaphores in their order; nothing if that takes too long."""
+        """Return touches and semaphore uses in their order; [] if that takes too long."""
         return self._with(replace(self.start, late=late))
 
     def with_early(self, early: Owner) -> list[tuple[Owner, Event]]:
         return self._with(replace(self.start, early=early))
 
-    def _with(self, start: Start) -> list[tuple[Owner, Event]]:
+    def _with(self, start: MachineStart) -> list[tuple[Owner, Event]]:
         key = start.late, start.early
         found = self._noted.get(key)
         if found is None:
             found = self._noted[key] = self._run(start)
         return found
 
-    def _run(self, start: Start) -> list[tuple[Owner, Event]]:
+    def _run(self, start: MachineStart) -> list[tuple[Owner, Event]]:
         traces = dict(enumerate(self.walked.traces))
-        machine = Machine(start, traces, self.budget)
+        machine = TraceMachine(start, traces, self.budget)
         try:
             machine.run()
         except BudgetSpent:
@@ -104,14 +106,14 @@ class Schedules:
     # rule MEANWHILE
 
     def _is_meanwhile(self, one: Touches, other: Touches) -> bool:
-        """Does `one` start before `other` and end after it started?"""
+        """Does `one` start before `other` and end after its start?"""
         spans = self._spans_with_late(one[0])
         first, second = spans.get(one), spans.get(other)
         if first is None or second is None or not first.count == second.count == 1:
             return False
         return not first.open and first.first < second.first < first.last
 
-    def _spans_with_late(self, late: Owner) -> dict[Touches, Span]:
+    def _spans_with_late(self, late: Owner) -> dict[Touches, TouchSpan]:
         if late not in self._spans:
             self._spans[late] = _spans_of(self.with_late(late))
         return self._spans[late]
@@ -121,7 +123,7 @@ class Schedules:
     def are_ordered(self, one: Touches, other: Touches) -> bool:
         if self._loose is None:
             self._loose = loose_semaphores(self.walked, range(len(self.walked.nodes)))
-        if self._loose:  # the order of kernels at a semaphore may decide what comes later
+        if self._loose:  # the order of kernels at a semaphore may decide later events
             return False
         return self._ends_before(one, other) or self._ends_before(other, one)
 
@@ -133,15 +135,15 @@ class Schedules:
         return first.last < second.first
 
 
-def _owner(task: Task) -> Owner:
+def _owner(task: TraceTask) -> Owner:
     return task.node, task.kernel
 
 
-def _spans_of(noted: Sequence[tuple[Owner, Event]]) -> dict[Touches, Span]:
-    found: dict[Touches, Span] = {}
+def _spans_of(noted: Sequence[tuple[Owner, Event]]) -> dict[Touches, TouchSpan]:
+    found: dict[Touches, TouchSpan] = {}
     for place, (owner, event) in enumerate(noted):
         if event[0] in (Kind.TOUCH, Kind.TOUCHED):
-            span = found.setdefault((owner, event[2]), Span(place, place))
+            span = found.setdefault((owner, event[2]), TouchSpan(place, place))
             span.last = place
             is_start = event[0] is Kind.TOUCH
             span.count += is_start
@@ -150,7 +152,7 @@ def _spans_of(noted: Sequence[tuple[Owner, Event]]) -> dict[Touches, Span]:
 
 
 def wait_for_all(walked: WalkedModule, one: Owner, other: Owner) -> str | None:
-    """Help if one of these kernels waits for some of the increments that the other adds to."""
+    """Suggest a larger wait if one kernel waits for only some increments the other adds to."""
     for (node, kernel), changer in ((one, other), (other, one)):
         waits = [
             (event, times)
@@ -169,7 +171,7 @@ def wait_for_all(walked: WalkedModule, one: Owner, other: Owner) -> str | None:
 
 
 class Use(NamedTuple):
-    """The n-th time that a kernel changes or has waited for a semaphore on a node."""
+    """The n-th time that a kernel changes, or has waited for, a semaphore on a node."""
 
     owner: Owner
     number: int
@@ -185,7 +187,7 @@ class Use(NamedTuple):
         return int(self.event[3]) % SEMAPHORE_VALUES
 
     def is_spoiled_by(self, change: Use) -> bool:
-        """Does it matter which comes first? This one is a set or a wait (rules SET and WAIT)."""
+        """Does their order matter? This one is a set or a wait (rules SET and WAIT)."""
         if self.owner == change.owner or change.kind is Kind.SEMAPHORE_WAIT:
             return False
         is_set = change.kind is Kind.SEMAPHORE_SET
@@ -200,7 +202,7 @@ class Use(NamedTuple):
 
 
 def check_semaphore_orders(walked: WalkedModule, schedules: Schedules) -> list[Diagnostic]:
-    """rules SET and WAIT: the first race for each semaphore."""
+    """Find the first race for each semaphore (rules SET and WAIT)."""
     found: dict[int, Diagnostic] = {}
     if walked.is_complete:
         for cell, owners in sorted(used_specially(walked).items()):
@@ -223,7 +225,7 @@ def _unordered_pair(cell: Cell, owners: set[Owner], schedules: Schedules) -> tup
             if not pair[0].is_spoiled_by(pair[1]):
                 continue
             before, after = places.get(first[:2]), places.get(second[:2])
-            # What is not there waits for ever, with the other one behind it or not.
+            # A missing use waits forever, whether or not the other one comes after it.
             if after is not None and (before is None or after < before):
                 return pair
     return None

@@ -1,16 +1,15 @@
-"""Is every tile of an output written, by one node, and does no other one touch it meanwhile?
+"""Check that one node writes every tile of an output, and no other touches it meanwhile.
 
 rule UNORDERED  without pipes and semaphores nodes are in no order: a tile that one writes and
-                another one reads is a race
-rule ORDERED    with them, what two schedules show to be in no order is one (orders.py)
-rule TWICE      a tile that two nodes write, in no order that is known, is one if the bytes differ,
-                which only a run knows; so is one that the other node reads after it has written it
-                itself
-rule UNKNOWN    what one schedule shows to be in order is right; where neither is shown, a note
-rule COVERED    a tensor that an operation writes and does not read is an output; all of it is
+                another reads is a race
+rule ORDERED    with them, it is a race if two schedules show that there is no order (orders.py)
+rule TWICE      a tile that two nodes write, in no known order, is a race if the bytes differ, which
+                only a run shows; so is one that the other node reads after writing it itself
+rule UNKNOWN    it is correct if one schedule shows an order; if neither is shown, a note
+rule COVERED    a tensor that an operation writes and does not read is an output; all of it must be
                 written
-rule PRODUCT    where the starts in different dimensions depend on different loops, the tiles that
-                are touched are a product of what is touched in each dimension
+rule PRODUCT    if the starts in different dimensions depend on different loops, the touched tiles
+                are a product of the touched positions in each dimension
 """
 
 from __future__ import annotations
@@ -42,17 +41,17 @@ from ttl.semantics.types import Shape
 
 from .events import Node
 from .orders import Owner, Schedules, wait_for_all
-from .skeleton import Kernel
+from .skeleton import KernelSkeleton
 from .statements import FAILURES, Budget, BudgetSpent
-from .symbolic import UNKNOWN, Expression, Number, assignments, value_of, variables_of
+from .symbolic import UNKNOWN, LoopExpression, Number, assignments, value_of, variables_of
 from .touches import copy_at, tensor_of
 from .walk import WalkedModule
 
-# How many values of slices are enumerated, of all kernels on all nodes.
+# Most enumerated values of slices, for all kernels on all nodes.
 MOST_VALUES = 200_000
 
-Row = tuple[int, ...]  # of tiles: its index in all dimensions but the last
-Rows = dict[Row, int]  # the columns of each row, as bits
+Row = tuple[int, ...]  # index in all dimensions but the last
+Rows = dict[Row, int]  # columns of each row, as bits
 
 
 @dataclass(slots=True)
@@ -61,14 +60,14 @@ class Touch:
 
     access: Access
     span: Span | None
-    order: int  # among the copies of its kernel
+    order: int  # position among its kernel's copies
     copy: Operation
     rows: Rows = field(default_factory=dict)
 
 
 @dataclass(slots=True)
 class Output:
-    """A tensor that is written."""
+    """A tensor that kernels write."""
 
     name: str
     shape: tuple[int, ...]
@@ -79,7 +78,7 @@ class Output:
 
 
 def outputs_of(walked: WalkedModule, most_values: int = MOST_VALUES) -> list[Output]:
-    """The tensors that are written, as far as that is known."""
+    """Return the tensors that kernels write, as far as known."""
     if not walked.is_complete:
         return []
     budget = Budget(most_values)
@@ -97,7 +96,7 @@ def outputs_of(walked: WalkedModule, most_values: int = MOST_VALUES) -> list[Out
 
 
 def _add_unreached(outputs: dict[int, Output], walked: WalkedModule) -> None:
-    """Tensors that kernels would write, if any node came to it."""
+    """Add tensors written by code that no node reaches."""
     for kernel in walked.kernels:
         for op in kernel.function.walk():
             if not isinstance(op, ttl.TensorSliceOp):
@@ -123,10 +122,10 @@ def _add_reads(outputs: dict[int, Output], walked: WalkedModule, budget: Budget)
                 output.reads.append(touch)
 
 
-AllStarts = list[tuple[Number, ...]]  # the same slice may be walked several times
+AllStarts = list[tuple[Number, ...]]  # of each walk of the slice
 
 
-def _slices(walked: WalkedModule) -> Iterator[tuple[Node, Kernel, Any, AllStarts]]:
+def _slices(walked: WalkedModule) -> Iterator[tuple[Node, KernelSkeleton, Any, AllStarts]]:
     for node, of_kernels in zip(walked.nodes, walked.slices, strict=True):
         for kernel, slices in zip(walked.kernels, of_kernels, strict=True):
             by_op: dict[Operation, AllStarts] = {}
@@ -143,9 +142,9 @@ def _shape(value: SSAValue) -> Shape:
 
 
 def _fill_in(touch: Touch, op: Any, copy: ttl.CopyOp, starts: AllStarts, budget: Budget) -> bool:
-    """The rows of the touch; False if they are not known."""
+    """Fill in the touch's rows; return False if they are unknown."""
     if block_type(op.tensor.type).layout is not TILE_LAYOUT or copy.parent is not op.parent:
-        return False  # a copy under a condition of its own may never be made
+        return False  # a copy under its own condition may never run
     try:
         for each in starts:
             if UNKNOWN in each:
@@ -160,7 +159,7 @@ def _fill_in(touch: Touch, op: Any, copy: ttl.CopyOp, starts: AllStarts, budget:
 def _tiles(
     starts: Sequence[Number], extents: Sequence[int], budget: Budget
 ) -> Iterator[tuple[Row, int]]:
-    """The rows that a slice covers in all iterations, each with its columns as bits."""
+    """Return the rows that a slice covers in all iterations, with their columns as bits."""
     variables = [variables_of(start) for start in starts]
     all_variables = frozenset().union(*variables)
     if sum(len(each) for each in variables) > len(all_variables):
@@ -175,20 +174,20 @@ def _tiles(
 
 
 def _indices(start: Number, extent: int, budget: Budget) -> set[int]:
-    if not isinstance(start, Expression):
+    if not isinstance(start, LoopExpression):
         return set(range(start, start + extent))
     budget.spend(start.count)
     return {first + i for first in start.all_values() for i in range(extent)}
 
 
-# What is wrong with them --------------------------------------------------------------------------
+# Mistakes -----------------------------------------------------------------------------------------
 
 
 def check_races(
     outputs: Sequence[Output], walked: WalkedModule, schedules: Schedules
 ) -> list[Diagnostic]:
-    """The first tile of each tensor that one node writes and another one reads: rule UNORDERED
-    and, where something may order them, rule ORDERED.
+    """Find the first tile of each tensor that one node writes and another reads (rule UNORDERED;
+    rule ORDERED if something may order the nodes).
     """
     if not _may_be_ordered(walked):
         clashes = [(_clash(output, _not_read_back(output)), output) for output in outputs]
@@ -223,7 +222,7 @@ def _owner(walked: WalkedModule, touch: Touch) -> Owner:
 
 
 def _not_read_back(output: Output) -> list[Touch]:
-    """The reads, without the tiles that the node itself may have written before."""
+    """Return the reads without tiles that the node itself may have written before."""
     writes: dict[Node, list[Touch]] = {}
     for write in output.writes if output.reads else ():
         writes.setdefault(write.access.node, []).append(write)
@@ -238,14 +237,14 @@ def _not_read_back(output: Output) -> list[Touch]:
 
 
 def _may_precede(one: Touch, other: Touch) -> bool:
-    """What orders two kernels of a node is not known."""
+    """Could `one` come before `other`? The order between a node's kernels is unknown."""
     return one.access.kernel != other.access.kernel or one.order < other.order
 
 
 def check_written_twice(
     outputs: Sequence[Output], walked: WalkedModule, schedules: Schedules
 ) -> list[Diagnostic]:
-    """rule TWICE: the first tile of each tensor that two nodes write."""
+    """Find the first tile of each tensor that two nodes write (rule TWICE)."""
     may_be_ordered = _may_be_ordered(walked)
     report = partial(written_twice, why=PERHAPS_ORDERED if may_be_ordered else BYTES_UNKNOWN)
     counts = partial(_is_order_unknown, walked, schedules) if may_be_ordered else _is_clash
@@ -256,7 +255,7 @@ def check_written_twice(
 def check_orders(
     outputs: Sequence[Output], walked: WalkedModule, schedules: Schedules
 ) -> list[Diagnostic]:
-    """rule UNKNOWN: the first tile of each tensor that one node writes and another reads."""
+    """Find the first tile of each tensor with an unknown order of write and read (rule UNKNOWN)."""
     if not _may_be_ordered(walked):
         return []
     counts = partial(_is_order_unknown, walked, schedules)
@@ -287,7 +286,7 @@ def _clash(
     touches: Sequence[Touch],
     counts: Callable[[Touch, Touch], bool] = _is_clash,
 ) -> Clash | None:
-    """A touch, the write on another node, and the tile, of those that count."""
+    """Find a touch, a write on another node that counts, and the tile."""
     writers: dict[Row, list[tuple[int, Touch]]] = {}
     for touch in output.writes:
         for row, columns in touch.rows.items():
@@ -315,7 +314,7 @@ def _reported(
 
 
 def check_covered(outputs: Sequence[Output], walked: WalkedModule) -> list[Diagnostic]:
-    """rule COVERED: one warning for each output that has tiles nobody writes."""
+    """Warn once for each output that has tiles nobody writes (rule COVERED)."""
     found = [
         _uncovered(output, len(walked.nodes))
         for output in outputs

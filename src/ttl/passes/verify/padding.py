@@ -1,10 +1,9 @@
-"""Reductions that take the padding of ragged tensors into account, and broadcasts left out, as far
-as it is known.
+"""Find reductions that include padding of ragged tensors, and missing broadcasts, if known.
 
 rule JOIN    a buffer or a net holds padding if any block that goes through it does; its blocks have
              as many rows and columns of data as any of them
-rule BRANCH  what loops and branches carry is not followed, and reductions under a condition are
-             not mentioned: the condition may be about the padding
+rule BRANCH  values that loops and branches carry are not followed, and reductions under a condition
+             are not reported: the condition may be about the padding
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ def check_padding(walked: WalkedModule) -> list[Diagnostic]:
 def _wrong(
     kernel: func.FuncOp, padding: _Flow[Held], sizes: _Flow[Sizes]
 ) -> Iterator[tuple[Operation, RuleBroken]]:
-    blocks: dict[SSAValue, Sizes] = {}  # what was stored into them so far
+    blocks: dict[SSAValue, Sizes] = {}  # of the data stored so far
     for op in kernel.walk():
         if isinstance(op, ttl.BlockMathOp):
             yield from ((op, broken) for broken in _wrong_math(op, padding, sizes))
@@ -95,19 +94,19 @@ def _wrong_math(
 
 
 def _dims(op: ttl.BlockMathOp) -> tuple[Sequence[int], int]:
-    """The dimensions that an operation names, and the rank of its result."""
+    """Return the dimensions that an operation names, and its result's rank."""
     return op.given_types().get("dims") or (), len(block_type(op.result.type).shape or ())
 
 
 def _data(walked: WalkedModule) -> dict[Operation, Sizes]:
-    """How much of what each slice reads is data, on any node."""
+    """Return how many rows and columns that each slice reads are data, on any node."""
     found: dict[Operation, Sizes] = {}
     for op, starts, shape in _each_slice(walked, "ttl.logical_shapes"):
         sizes = _sizes(op, starts, shape)
         found[op] = joined(found[op], sizes) if op in found else sizes
     for of_kernels in walked.slices:
         for op in (op for slices in of_kernels for op, _ in slices):
-            found.setdefault(op, _whole(op))  # where no tensor is ragged, nobody says its shape
+            found.setdefault(op, _whole(op))  # without ragged tensors, kernels have no shapes
     return found
 
 
@@ -122,7 +121,7 @@ def _whole(op: Any) -> Sizes:
 def _each_slice(
     walked: WalkedModule, name: str
 ) -> Iterator[tuple[Operation, tuple[Number, ...], list[int]]]:
-    """With the numbers that an attribute of the kernel has for its tensor."""
+    """Yield each slice with its tensor's numbers in an attribute of the kernel."""
     for of_kernels in walked.slices:
         for kernel, slices in zip(walked.kernels, of_kernels, strict=True):
             by_tensor: Any = kernel.function.attributes.get(name)
@@ -145,7 +144,7 @@ def _sizes(op: Any, starts: tuple[Number, ...], shape: list[int]) -> Sizes:
 
 
 def _slices(walked: WalkedModule) -> dict[Operation, Held]:
-    """The slices that reach into the padding of their tensors, on any node."""
+    """Return the slices that reach into the padding of their tensors, on any node."""
     found: dict[Operation, Held] = {}
     for op, starts, dimensions in _each_slice(walked, "ttl.ragged"):
         reached = {dim for dim in dimensions if _reaches_end(op, starts, dim)}
@@ -163,7 +162,7 @@ def _reaches_end(op: Any, starts: tuple[Number, ...], dimension: int) -> bool:
 
 @dataclass(slots=True)
 class _Flow(Generic[Known]):
-    """What is known of blocks: that of slices goes through buffers, nets and block math."""
+    """Follows facts from slices through buffers, nets and block math."""
 
     slices: dict[Operation, Known]
     otherwise: Known

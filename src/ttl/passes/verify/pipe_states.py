@@ -1,8 +1,8 @@
-"""How far the ends of a pipe have come, where the machine runs kernels against each other.
+"""The progress of a pipe's ends, for the machine that runs kernels against each other.
 
-rule OWN  a send that misses nothing but the post of its own node stands for that one, too, if the
-          node's receive then goes into the very block that was sent. If it turns out that it does
-          not, or never comes, that send has to wait: the machine runs all again
+rule OWN  a send that misses only its own node's post also counts as that post, if the node later
+          receives into the very block it sent. If it does not, or never receives, that send must
+          wait: the machine starts over
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .events import Node, Pipe
+from .events import Node, NumberedPipe
 from .reserved import HeldBlock
 
 if TYPE_CHECKING:
-    from .machine import Task
+    from .machine import TraceTask
 
 
 class NotOwn(Exception):
-    """A send that had to wait for its own node: its pipe, and its number."""
+    """Raised for a send that must wait for its own node: with its pipe and number."""
 
     def __init__(self, pipe: int, number: int):
         self.send = pipe, number
@@ -27,11 +27,11 @@ class NotOwn(Exception):
 
 @dataclass(frozen=True, slots=True)
 class OwnSend:
-    """It stood for the post of its own node, whose receive is still to come."""
+    """A send that counted as its own node's post; the receive is still due."""
 
-    task: Task
+    task: TraceTask
     number: int
-    block: HeldBlock | None  # None: it is none that was reserved
+    block: HeldBlock | None  # None: not a reserved block
 
 
 class PipeState:
@@ -44,28 +44,28 @@ class PipeState:
     def __init__(
         self,
         number: int,
-        pipe: Pipe,
+        pipe: NumberedPipe,
         node_numbers: Mapping[Node, int],
         must_wait: set[tuple[int, int]],
     ):
         self.number = number
         self.sent = 0
         self.posted = dict.fromkeys([node_numbers[node] for node in pipe.receivers], 0)
-        self.sleepers: list[Task] = []
-        # rule OWN: the source, where that may be; sends of which it is known by now that they are
-        # not of that kind, by pipes and numbers; blocks that were sent and not posted for yet
+        self.sleepers: list[TraceTask] = []
+        # rule OWN: the source, if it can apply; sends that turned out to be of another kind, by
+        # pipe and number; blocks sent but not yet posted for
         self.source = node_numbers[pipe.source] if pipe.is_own else None
         self.must_wait = must_wait
         self.blocks: dict[int, HeldBlock | None] = {}
         self.owed: list[OwnSend] = []
-        self.has_own = False  # such a receive has come
+        self.has_own = False  # such a receive has happened
 
     def complete(self) -> int:
-        """The transfers that all have started."""
+        """Return how many transfers all ends have started."""
         return min(self.sent, *self.posted.values())
 
-    def post(self, task: Task, op: object) -> int:
-        """The number of the transfer that it is for."""
+    def post(self, task: TraceTask, op: object) -> int:
+        """Post; return the number of the transfer."""
         if task.node == self.source and self.owed:
             return self._receive_own(task, op)
         number = self.posted[task.node]
@@ -74,17 +74,17 @@ class PipeState:
             self.blocks.pop(number, None)
         return number
 
-    def prepare_send(self, task: Task, op: Any) -> None:
+    def prepare_send(self, task: TraceTask, op: Any) -> None:
         if task.node != self.source:
             return
         block = task.blocks.names.get(op.source)
-        if any(own.block == block for own in self.owed):  # it would not be the same data
+        if any(own.block == block for own in self.owed):  # its data would differ
             raise NotOwn(self.number, self.owed[0].number)
         if self.posted[task.node] <= self.sent:
             self.blocks[self.sent] = block
 
-    def have_posted(self, task: Task, number: int) -> bool:
-        """All receivers of a send; the source itself, if nobody else is missing, by its send."""
+    def have_posted(self, task: TraceTask, number: int) -> bool:
+        """Have all receivers of a send posted? If only the source is missing, its send can post."""
         missing = [node for node, posted in self.posted.items() if posted <= number]
         if not missing:
             return True
@@ -96,7 +96,7 @@ class PipeState:
         self.owed.append(OwnSend(task, number, self.blocks.pop(number)))
         return True
 
-    def _receive_own(self, task: Task, op: Any) -> int:
+    def _receive_own(self, task: TraceTask, op: Any) -> int:
         own = self.owed.pop(0)
         if own.task is not task or own.block != task.blocks.names.get(op.destination):
             raise NotOwn(self.number, own.number)
@@ -104,7 +104,7 @@ class PipeState:
         return own.number
 
     def refuse_unreceived(self) -> None:
-        """What a kernel that has ended has not received."""
+        """Reject sends whose data an ended kernel has not received."""
         for own in self.owed:
             if own.task.is_done:
                 raise NotOwn(self.number, own.number)

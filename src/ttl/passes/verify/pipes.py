@@ -1,4 +1,4 @@
-"""Do both ends of every pipe fit together, is every pipe used, and every block read?"""
+"""Check that both ends of every pipe match, every pipe is used, and every block is read."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ from ttl.semantics.block_protocol import State, illegal
 from ttl.semantics.tensors import type_mismatch
 
 from ..module_pass import users_of
-from .events import Event, Kind, Node, Pipe, events_of
+from .events import Event, Kind, Node, NumberedPipe, events_of
 from .reserved import Blocks, HeldBlock
 from .statements import Items, Repeat
 from .walk import WalkedModule
 
-MOST_COMPARED = 10_000  # transfers of one pipe
+MOST_COMPARED = 10_000  # most compared transfers of one pipe
 
 
 def check_pipe_types(walked: WalkedModule) -> list[Diagnostic]:
-    """The n-th send and the n-th post of a pipe have blocks of the same type."""
+    """Check that the n-th send and the n-th post of a pipe have blocks of one type."""
     if not walked.is_complete or not walked.names.pipes:
         return []
     types = _types(walked)
     return [
         found
         for number, pipe in enumerate(walked.names.pipes)
-        if len(types.get(number, ())) > 1  # where all are alike, nothing needs to be compared
+        if len(types.get(number, ())) > 1  # if all are alike, there is nothing to compare
         for found in islice(_mismatches(walked, number, pipe), 1)
     ]
 
 
 def _types(walked: WalkedModule) -> dict[int, set[Attribute]]:
-    """The types of the blocks that go through each pipe."""
+    """Return the types of the blocks that go through each pipe."""
     found: dict[int, set[Attribute]] = {}
     for _, _, event in walked.events(Kind.SEND, Kind.POST):
         found.setdefault(event[1], set()).add(_block(event).type)
     return found
 
 
-def _mismatches(walked: WalkedModule, number: int, pipe: Pipe) -> Iterator[Diagnostic]:
+def _mismatches(walked: WalkedModule, number: int, pipe: NumberedPipe) -> Iterator[Diagnostic]:
     sends = list(islice(_events(walked, pipe.source, Kind.SEND, number), MOST_COMPARED))
     for node in pipe.receivers:
         for send, post in zip(sends, _events(walked, node, Kind.POST, number), strict=False):
@@ -55,7 +55,7 @@ def _mismatches(walked: WalkedModule, number: int, pipe: Pipe) -> Iterator[Diagn
                 break
 
 
-def _mismatch(pipe: Pipe, node: Node, send: Event, post: Event) -> Diagnostic:
+def _mismatch(pipe: NumberedPipe, node: Node, send: Event, post: Event) -> Diagnostic:
     where, acquire = span_of(send[2].location), _block(send).owner
     what = "a block"
     if isinstance(acquire, ttl.AcquireOp):
@@ -71,7 +71,7 @@ def _mismatch(pipe: Pipe, node: Node, send: Event, post: Event) -> Diagnostic:
 
 
 def _events(walked: WalkedModule, node: Node, kind: Kind, pipe: int) -> Iterator[Event]:
-    """The events of a node on a pipe in their order; nothing if two kernels share an end."""
+    """Return a node's events on a pipe in order; none if two kernels share an end."""
     traces = walked.traces[walked.names.node_numbers[node]]
     using = [items for items in traces if any(True for _ in events_of(items, kind, pipe))]
     if len(using) == 1:
@@ -79,7 +79,7 @@ def _events(walked: WalkedModule, node: Node, kind: Kind, pipe: int) -> Iterator
 
 
 def _flat(items: Items, most: int | None = None) -> Iterator[Event]:
-    """All events in their order; of a loop at most so many iterations."""
+    """Return all events in order, with at most so many iterations of a loop."""
     for item in items:
         if isinstance(item, Repeat):
             times = item.times if most is None else min(item.times, most)
@@ -93,11 +93,11 @@ def _block(event: Event) -> SSAValue:
     return op.source if event[0] is Kind.SEND else op.destination
 
 
-# Blocks that are posted again ---------------------------------------------------------------------
+# Blocks posted again ------------------------------------------------------------------------------
 
 
 def check_posted_again(walked: WalkedModule) -> list[Diagnostic]:
-    """A second receive into a block that nobody has read since the first."""
+    """Find a second receive into a block that no kernel has read since the first."""
     if not walked.is_complete or not walked.names.pipes:
         return []
     for node, traces in walked.distinct():
@@ -140,16 +140,16 @@ def _posted_again(items: Items, node: Node) -> Iterator[Diagnostic]:
 
 
 def _is_read_by_copies(block: SSAValue) -> bool:
-    """Those to tensors and blocks are no events: when they happen is not known here."""
+    """Is it read by copies to tensors or blocks? These are no events, so their order is unknown."""
     copies = users_of(block, ttl.CopyOp)
     return any(copy.source is block and copy.pipe is None for copy in copies)
 
 
-# Pipes without use --------------------------------------------------------------------------------
+# Unused pipes -------------------------------------------------------------------------------------
 
 
 def check_unused_pipes(walked: WalkedModule) -> list[Diagnostic]:
-    """One warning for each net with pipes through which nothing goes."""
+    """Warn once for each net with unused pipes."""
     if not walked.is_complete:
         return []
     used = {event[1] for _, _, event in walked.events(Kind.SEND, Kind.POST)}
@@ -161,7 +161,7 @@ def check_unused_pipes(walked: WalkedModule) -> list[Diagnostic]:
     return found
 
 
-def _unused(net: str, unused: list[Pipe], count: int) -> Diagnostic:
+def _unused(net: str, unused: list[NumberedPipe], count: int) -> Diagnostic:
     first = unused[0]
     which = f"pipe {first.name}" if len(unused) == 1 else f"{len(unused)} of {count} pipes"
     notes = () if len(unused) == 1 else (f"the first is pipe {first.name}",)

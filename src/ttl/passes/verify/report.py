@@ -1,4 +1,4 @@
-"""What got stuck or is left over, in the words of the simulator."""
+"""Report stuck kernels and leftover blocks in the simulator's words."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from ttl.diagnostics.waiting import Kernel as KernelOnNode
 from ttl.dialects.locations import span_of
 
 from .events import Event, Kind, counted, events_of
-from .machine import Machine, Task
+from .machine import TraceMachine, TraceTask
 from .walk import WalkedModule
 
 
 class Report:
-    """Knows which kernels act on what, on all nodes."""
+    """Knows which kernels act on buffers, pipes and semaphores, on all nodes."""
 
     def __init__(self, walked: WalkedModule):
         self.walked = walked
 
-    def waiting(self, task: Task, machine: Machine, node: int) -> AnyWaiting:
+    def waiting(self, task: TraceTask, machine: TraceMachine, node: int) -> AnyWaiting:
         event = task.blocked
         assert event is not None
         kernel = self._on_node(task.kernel, node)
@@ -32,7 +32,7 @@ class Report:
         return self._at_pipe(task, event, machine, kernel)
 
     def _at_buffer(
-        self, task: Task, event: Event, machine: Machine, kernel: KernelOnNode
+        self, task: TraceTask, event: Event, machine: TraceMachine, kernel: KernelOnNode
     ) -> Waiting:
         kind, number, op = event
         buffer = self.walked.buffers[number]
@@ -49,7 +49,7 @@ class Report:
         )
 
     def _at_pipe(
-        self, task: Task, event: Event, machine: Machine, kernel: KernelOnNode
+        self, task: TraceTask, event: Event, machine: TraceMachine, kernel: KernelOnNode
     ) -> AnyWaiting:
         if event[0] is Kind.SEND:
             number, sends, started = event[1], True, None
@@ -81,7 +81,7 @@ class Report:
         )  # fmt: skip
 
     def _partners(self, node: tuple[int, ...], kind: Kind, pipe: int) -> tuple[KernelOnNode, ...]:
-        """The kernels of a node that act on the pipe; if none does, all that could."""
+        """Return the kernels of a node that act on the pipe; if none does, all that could."""
         number = self.walked.names.node_numbers[node]
         found = [
             kernel
@@ -92,7 +92,7 @@ class Report:
         return tuple([self._on_node(kernel, number) for kernel in found or moving])
 
     def _at_semaphore(
-        self, task: Task, event: Event, machine: Machine, kernel: KernelOnNode
+        self, task: TraceTask, event: Event, machine: TraceMachine, kernel: KernelOnNode
     ) -> AnyWaiting:
         _, number, op, wanted, at_least = event
         semaphore = self.walked.semaphores[number]
@@ -122,7 +122,7 @@ class Report:
         return self.walked.kernels[kernel].name, self.walked.nodes[node]
 
     def kernels_at(self, kind: Kind) -> dict[str, str | None]:
-        """Which kernel reserves or waits for blocks of a buffer, on any node."""
+        """Return the kernel that reserves or waits for blocks of each buffer, on any node."""
         found: dict[str, str | None] = {buffer.name: None for buffer in self.walked.buffers}
         for _, kernel, event in self.walked.events(kind):
             name = self.walked.buffers[event[1]].name
@@ -130,7 +130,7 @@ class Report:
         return found
 
     def pipe_counts(self, waiting: Sequence[AnyWaiting]) -> tuple[str, ...]:
-        """Of the pipes that are waited at: who sends and posts more often than the others."""
+        """Note pipes waited at whose ends send and post unequal numbers."""
         notes = []
         subjects = {entry.subject for entry in waiting}
         for number, pipe in enumerate(self.walked.names.pipes):

@@ -1,4 +1,4 @@
-"""What the scalar operations of kernels mean, as Python calculates it."""
+"""The meaning of kernels' scalar operations, as Python calculates it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ FUNCTIONS: dict[type[Operation], Callable[..., object]] = {
     arith.FPToSIOp: int,
 }
 
-# By the number that the predicate has in the attribute.
+# By the predicate's number in the attribute.
 COMPARISONS = {
     0: operator.eq, 1: operator.ne, 2: operator.lt, 3: operator.le, 4: operator.gt, 5: operator.ge,
 }  # fmt: skip
@@ -54,7 +54,7 @@ FLOAT_COMPARISONS = {
 
 
 def function_of(op: Operation) -> Callable[..., Any] | None:
-    """The function that an operation calculates from its operands; None if it is not known."""
+    """Return the function that computes an operation from its operands, if known."""
     if isinstance(op, arith.CmpiOp):
         return COMPARISONS.get(op.predicate.value.data)
     if isinstance(op, arith.CmpfOp):

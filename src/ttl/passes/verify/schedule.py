@@ -1,7 +1,7 @@
-"""Can all kernels come to their ends? ttl-verify-pipenet-schedule.
+"""ttl-verify-pipenet-schedule: check that all kernels end.
 
-Nodes that no pipe or semaphore connects are looked at one by one, and of those that do the same
-only the first.
+Nodes that no pipe or semaphore connects are checked one by one, and of nodes that do the same only
+the first.
 """
 
 from __future__ import annotations
@@ -16,31 +16,34 @@ from ttl.diagnostics.loopback import source_left_out
 from ttl.diagnostics.waiting import AnyWaiting, Waiting
 
 from .events import Kind, counted
-from .machine import Machine, Start
+from .machine import MachineStart, TraceMachine
 from .orders import Schedules
 from .report import Report
 from .semaphores import TRIED_ORDERS, loose_semaphores
 from .statements import BudgetSpent, Items
 from .walk import WalkedModule
 
-# How many events of connected nodes are gone through. About a third of a second.
+# Most events of connected nodes in a run, which takes about a third of a second.
 MOST_EVENTS = 300_000
 PASSED_OVER = "a value may be passed over: wait for a semaphore that only grows by wait_ge()"
-MOST_BLOCKS = 32  # the largest block_count that is tried as a remedy
+MOST_BLOCKS = 32  # the largest block_count tried as a fix
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """Nodes that are connected, and how many other parts do the same."""
+class ConnectedNodes:
+    """Connected nodes, and the other parts that do the same."""
 
     nodes: tuple[int, ...]
-    alike: tuple[tuple[int, ...], ...]  # their nodes, its own first
+    alike: tuple[tuple[int, ...], ...]  # nodes of these parts, its own first
+
+
+Stuck = Sequence[tuple[ConnectedNodes, TraceMachine]]  # or done
 
 
 def check_schedule(
     walked: WalkedModule, most_events: int = MOST_EVENTS, with_warnings: bool = False
 ) -> list[Diagnostic]:
-    """Deadlocks, blocks that are left over and, if asked for, what could not be proven."""
+    """Find deadlocks, leftover blocks and, with `with_warnings`, unproven ends."""
     if not walked.is_complete:
         return []
     try:
@@ -50,8 +53,8 @@ def check_schedule(
         return [not_proven(why)] if with_warnings else []
 
 
-def start_of(walked: WalkedModule) -> Start:
-    return Start(
+def start_of(walked: WalkedModule) -> MachineStart:
+    return MachineStart(
         tuple([buffer.block_count for buffer in walked.buffers]),
         walked.names.pipes,
         walked.names.node_numbers,
@@ -81,8 +84,8 @@ class _Checker:
 
     def check(self, with_warnings: bool) -> list[Diagnostic]:
         found: list[Diagnostic] = []
-        stuck: list[tuple[Part, Machine]] = []
-        done: list[tuple[Part, Machine]] = []
+        stuck: list[tuple[ConnectedNodes, TraceMachine]] = []
+        done: list[tuple[ConnectedNodes, TraceMachine]] = []
         for part in self.parts:
             machine = self._machine(part, self._hopeful(part))
             machine.run()
@@ -97,13 +100,13 @@ class _Checker:
         notes = [source_left_out(net, spans[net]) for net in spans if net in own]
         return [*found, *self._leftovers(done), *self._blocking_sends(), *notes]
 
-    def _hopeful(self, part: Part, **changed: object) -> Start:
-        """Waits at semaphores whose order matters are over if they are in some order."""
+    def _hopeful(self, part: ConnectedNodes, **changed: object) -> MachineStart:
+        """Let waits at semaphores whose order matters end if they can end in some order."""
         loose = loose_semaphores(self.walked, part.nodes)
         return self._start(loose=loose, hopeful=True, **changed)
 
-    def _other_orders(self, part: Part, start: Start) -> Diagnostic:
-        """The order matters at these semaphores: a few are tried, nothing is proven."""
+    def _other_orders(self, part: ConnectedNodes, start: MachineStart) -> Diagnostic:
+        """Try a few orders at semaphores whose order matters; this proves nothing."""
         numbers = sorted({number for number, _ in start.loose})
         loose = [self.walked.semaphores[number] for number in numbers]
         for seed in range(TRIED_ORDERS):
@@ -122,15 +125,15 @@ class _Checker:
             place=None if span is None else Label(span, text),
         )
 
-    def _machine(self, part: Part, start: Start) -> Machine:
+    def _machine(self, part: ConnectedNodes, start: MachineStart) -> TraceMachine:
         traces = {node: self.walked.traces[node] for node in part.nodes}
-        return Machine(start, traces, self.most_events)
+        return TraceMachine(start, traces, self.most_events)
 
-    def _start(self, **changed: Any) -> Start:
+    def _start(self, **changed: Any) -> MachineStart:
         return replace(start_of(self.walked), **changed)
 
     def _blocking_sends(self) -> list[Diagnostic]:
-        """A compiled send waits for the posts when it starts: before it, they must be there."""
+        """Find deadlocks of compiled sends, which wait for the posts when they start."""
         if not self.walked.names.pipes:
             return []
         stuck = []
@@ -150,7 +153,7 @@ class _Checker:
             )
         ]
 
-    def _deadlock(self, stuck: Sequence[tuple[Part, Machine]], start: Start) -> Diagnostic:
+    def _deadlock(self, stuck: Stuck, start: MachineStart) -> Diagnostic:
         entries = [
             (node, task.kernel, self.report.waiting(task, machine, node))
             for part, machine in stuck
@@ -172,9 +175,9 @@ class _Checker:
         return replace(diagnostic, notes=diagnostic.notes + self.report.pipe_counts(waiting))
 
     def _enough(
-        self, waiting: Iterable[AnyWaiting], stuck: Sequence[tuple[Part, Machine]], start: Start
+        self, waiting: Iterable[AnyWaiting], stuck: Stuck, start: MachineStart
     ) -> dict[str, int | None]:
-        """The smallest block_count of each full buffer with which nothing is stuck."""
+        """Return the smallest block_count of each full buffer that avoids the deadlock."""
         full = {
             entry.buffer
             for entry in waiting
@@ -185,8 +188,8 @@ class _Checker:
             for name in sorted(full)
         }
 
-    def _together(self, stuck: Sequence[tuple[Part, Machine]], start: Start) -> dict[str, int]:
-        """Each as small as those before it allow; nothing if no sizes help."""
+    def _together(self, stuck: Stuck, start: MachineStart) -> dict[str, int]:
+        """Return counts that help together, each as small as possible; {} if none help."""
         most = tuple(max(MOST_BLOCKS, count) for count in start.block_counts)
         larger = replace(start, block_counts=most)
         if not self._ends(stuck, 0, most[0], larger):
@@ -202,10 +205,8 @@ class _Checker:
             larger = replace(larger, block_counts=tuple(counts))
         return found
 
-    def _enough_of(
-        self, buffer: int, stuck: Sequence[tuple[Part, Machine]], start: Start
-    ) -> int | None:
-        """More blocks never do harm: halving finds the smallest number."""
+    def _enough_of(self, buffer: int, stuck: Stuck, start: MachineStart) -> int | None:
+        """Find the smallest count by halving: more blocks never do harm."""
         low, high = start.block_counts[buffer], MOST_BLOCKS  # too few, and enough
         if high <= low or not self._ends(stuck, buffer, high, start):
             return None
@@ -217,9 +218,7 @@ class _Checker:
                 low = middle
         return high
 
-    def _ends(
-        self, stuck: Sequence[tuple[Part, Machine]], buffer: int, count: int, start: Start
-    ) -> bool:
+    def _ends(self, stuck: Stuck, buffer: int, count: int, start: MachineStart) -> bool:
         counts = list(start.block_counts)
         counts[buffer] = count
         larger = replace(start, block_counts=tuple(counts))
@@ -228,7 +227,7 @@ class _Checker:
         except BudgetSpent:
             return False
 
-    def _leftovers(self, done: Sequence[tuple[Part, Machine]]) -> list[Diagnostic]:
+    def _leftovers(self, done: Stuck) -> list[Diagnostic]:
         holding: dict[int, list[int]] = {}
         for part, machine in done:
             for node in part.nodes:
@@ -238,14 +237,14 @@ class _Checker:
         return [self.report.leftover(buffer, sorted(holding[buffer])) for buffer in sorted(holding)]
 
 
-def _copies(part: Part, node: int) -> list[int]:
-    """The nodes that stand where `node` does in the parts that do the same."""
+def _copies(part: ConnectedNodes, node: int) -> list[int]:
+    """Return the nodes with the position of `node` in the parts that do the same."""
     position = part.nodes.index(node)
     return [nodes[position] for nodes in part.alike]
 
 
-def _parts(walked: WalkedModule) -> list[Part]:
-    """Groups of nodes that pipes and semaphores connect; alone and alike ones are one part."""
+def _parts(walked: WalkedModule) -> list[ConnectedNodes]:
+    """Group nodes that pipes and semaphores connect; lone nodes that are alike form one part."""
     connects = bool(walked.names.pipes or walked.semaphores)
     groups = _connected(walked) if connects else [(node,) for node in range(len(walked.nodes))]
     alike: dict[Any, list[tuple[int, ...]]] = {}
@@ -255,7 +254,7 @@ def _parts(walked: WalkedModule) -> list[Part]:
         )
         key = tuple([id(trace) for trace in walked.traces[nodes[0]]]) if is_alone else nodes
         alike.setdefault(key, []).append(nodes)
-    return [Part(same[0], tuple(same)) for same in alike.values()]
+    return [ConnectedNodes(same[0], tuple(same)) for same in alike.values()]
 
 
 def _connected(walked: WalkedModule) -> list[tuple[int, ...]]:
@@ -277,7 +276,7 @@ def _connected(walked: WalkedModule) -> list[tuple[int, ...]]:
 
 
 def _reached(walked: WalkedModule, items: Items) -> Iterable[int]:
-    """The nodes that a kernel acts on, or that have to act for it."""
+    """Return the nodes that a kernel acts on, or that must act for it."""
     numbers = walked.names.node_numbers
     for event, _ in counted(items):
         if event[0] in (Kind.POST, Kind.SEND):

@@ -1,10 +1,11 @@
-"""Which semaphores are used so that the order of the kernels does not matter.
+"""Find semaphores for which the order of the kernels does not matter.
 
 rule GROWS   the value only grows: it is only incremented, or one kernel sets it, never to less
-rule PASSED  a wait is over and stays over: it is for at least a value, or for the last one
-rule ALONE   one kernel alone waits for it and changes it
-A semaphore on a node that keeps the first two, or the third, or that nobody waits for, is proven by
-one order.
+rule PASSED  a wait that has ended stays so: it is for at least a value, or for the last one
+rule ALONE   only one kernel waits for it and changes it
+
+One order proves a semaphore on a node that follows the first two rules, or the third, or that no
+kernel waits for.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ CHANGES = (Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC)
 
 
 class _Use:
-    """What the kernels of some nodes do with one semaphore on one node."""
+    """The use of one semaphore on one node by the kernels of some nodes."""
 
     def __init__(self, initial: int):
         self.initial = initial
@@ -31,7 +32,7 @@ class _Use:
         self.exact_waits: set[int] = set()
         self.is_waited_for = False
         self.falls = False
-        self.is_repeated = False  # a set in a loop: of two of them the first follows the second
+        self.is_repeated = False  # a set in a loop: the first of two then follows the second
 
     def set(self, value: int, times: int, setter: tuple[int, int]) -> None:
         before = self.sets[-1] if self.sets else self.initial
@@ -61,14 +62,14 @@ class _Use:
 
 
 def loose_semaphores(walked: WalkedModule, nodes: Sequence[int]) -> frozenset[Cell]:
-    """Those for which the order of the kernels of these nodes may matter."""
+    """Return the semaphores for which the order of these nodes' kernels may matter."""
     if not walked.semaphores:
         return frozenset()
     return frozenset(cell for cell, found in _uses(walked, nodes).items() if found.is_loose)
 
 
 def used_specially(walked: WalkedModule) -> dict[Cell, set[tuple[int, int]]]:
-    """Those that several kernels use, and not only count up and wait for by >=: who does."""
+    """Return users of semaphores that kernels use in ways other than counting up and wait_ge()."""
     if not walked.semaphores:
         return {}
     uses = _uses(walked, range(len(walked.nodes)))
@@ -82,7 +83,7 @@ def used_specially(walked: WalkedModule) -> dict[Cell, set[tuple[int, int]]]:
 
 
 def increments_of(walked: WalkedModule, cell: Cell, changer: tuple[int, int]) -> int | None:
-    """How often a semaphore that starts at 0 is incremented by 1, if only that happens to it."""
+    """Return how often a semaphore that starts at 0 is incremented by 1; None for other uses."""
     changes = [
         ((node, kernel), event, times)
         for node, of_kernels in enumerate(walked.traces)

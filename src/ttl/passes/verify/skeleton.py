@@ -1,9 +1,9 @@
-"""A kernel without its data: control flow, synchronization, and the scalars they depend on.
+"""A kernel without its data: control flow, synchronization, and the scalars these depend on.
 
 rule NEEDED    kept are the operations that synchronize or slice tensors, divisions that may be by
                zero, assertions, the control flow around them, and the scalars that these use
 rule ALIKE     a loop does the same in every iteration if no condition, bound or synchronization in
-               it depends on its variable, and it carries nothing that is needed: it is walked once
+               it depends on its variable, and it carries nothing needed: it is walked once
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from .scalars import function_of
 from .statements import (
     DIVISIONS,
     Body,
-    Branch,
+    BranchStatement,
     Budget,
     Calculate,
     CannotEvaluate,
-    Carried,
-    Loop,
+    CarriedRegisters,
+    LoopStatement,
     Statement,
     Walk,
-    While,
+    WhileStatement,
     checking,
     giving,
     run_body,
@@ -44,7 +44,7 @@ MakeStatement = Callable[["Builder", Any], "Statement | None"]
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class KernelSkeleton:
     """The skeleton of one kernel."""
 
     name: str
@@ -66,9 +66,9 @@ class Kernel:
 
 
 class Builder:
-    """Translates one kernel; `effects` makes statements of what synchronizes.
+    """Translates one kernel; `effects` makes statements of synchronizing operations.
 
-    If `every_iteration` counts, no loop is walked once for all.
+    With `every_iteration`, no loop is walked once for all iterations.
     """
 
     def __init__(
@@ -91,11 +91,11 @@ class Builder:
             for value in op.results
         )
 
-    def build(self, thread: str) -> Kernel:
+    def build(self, thread: str) -> KernelSkeleton:
         self._find_kept(self.function.body.block)
         body = self.body(self.function.body.block)
         name = name_of(self.function)
-        return Kernel(name, thread, body, tuple(self.constants), self.function)
+        return KernelSkeleton(name, thread, body, tuple(self.constants), self.function)
 
     # rule NEEDED
 
@@ -127,7 +127,7 @@ class Builder:
                 waiting += self._sources(value)
 
     def _sources(self, value: SSAValue) -> list[SSAValue]:
-        """What a value is calculated from."""
+        """Return the values that a value is computed from."""
         if isinstance(value, BlockArgument):
             loop = value.block.parent_op()
             if not isinstance(loop, (scf.ForOp, scf.WhileOp)):
@@ -160,7 +160,7 @@ class Builder:
     # Statements
 
     def register(self, value: SSAValue) -> int:
-        """Where the walk keeps a value; unknown until a statement gives it."""
+        """Return the walk's register for a value; unknown until a statement sets it."""
         known = self.registers.get(value)
         if known is None:
             known = self.registers[value] = len(self.constants)
@@ -195,14 +195,14 @@ class Builder:
         if isinstance(op, ttl.RuntimeArgOp):
             return self._node_argument(op)
         function = function_of(op)
-        if function is None:  # a region of an operation that is not known
+        if function is None:  # a region of an unknown operation
             raise CannotEvaluate(op)
         return Calculate(
             op, function, self.all_registers(op.operands), self.register(op.results[0])
         )
 
     def _node_argument(self, op: ttl.RuntimeArgOp) -> Statement:
-        """A value that differs between nodes."""
+        """Set a value that differs between nodes."""
         by_node = _words(op, self.function)
         return giving(
             self.register(op.result),
@@ -215,15 +215,17 @@ class Builder:
         arguments: Iterable[SSAValue],
         end: Iterable[SSAValue],
         results: Iterable[SSAValue],
-    ) -> Carried:
-        return Carried(*(self.all_registers(part) for part in (starts, arguments, end, results)))
+    ) -> CarriedRegisters:
+        return CarriedRegisters(
+            *(self.all_registers(part) for part in (starts, arguments, end, results))
+        )
 
     def _loop(self, op: scf.ForOp) -> Statement:
         arguments = op.body.block.args
         chosen = [i for i in range(len(op.iter_args)) if arguments[i + 1] in self.needed
                   or op.results[i] in self.needed]  # fmt: skip
         yields = terminator(op.body.block).operands
-        return Loop(
+        return LoopStatement(
             op,
             (self.register(op.lb), self.register(op.ub), self.register(op.step)),
             self.register(arguments[0]),
@@ -238,11 +240,11 @@ class Builder:
         )
 
     def _varies(self, loop: scf.ForOp) -> bool:
-        """Does anything but the tiles that are copied depend on the variable? (rule ALIKE)"""
+        """Does anything but the copied tiles depend on the variable? (rule ALIKE)"""
         return self._varies_in(loop.body.block, {loop.body.block.args[0]})
 
     def _varies_in(self, block: Block, changing: set[SSAValue]) -> bool:
-        """`changing` are the values that depend on the variable; those of the block are added."""
+        """Does `block` depend on values in `changing`? Adds those of its values that do."""
         for op in block.ops:
             if op not in self.kept:
                 continue
@@ -270,16 +272,16 @@ class Builder:
             return True
         if not _ends_changing(inner, changing) or changing.issuperset(inner.args):
             return isinstance(op, scf.WhileOp) and _ends_changing(inner, changing)
-        changing.update(inner.args)  # what it carries depends on the variable from here on
+        changing.update(inner.args)  # the carried values depend on the variable from here on
         return isinstance(op, scf.WhileOp) or self._varies_in(inner, changing)
 
     def _synchronizes(self, op: Operation) -> bool:
-        """Its bounds or its condition decide over more than scalars."""
+        """Do its bounds or its condition decide more than scalars?"""
         return isinstance(op, (scf.ForOp, scf.WhileOp)) or any(
             type(inner) in self.effects for inner in op.walk()
         )
 
-    def _branch(self, op: scf.IfOp) -> Branch:
+    def _branch(self, op: scf.IfOp) -> BranchStatement:
         chosen = [i for i, result in enumerate(op.results) if result in self.needed]
         bodies, yields = [], []
         for region in (op.true_region, op.false_region):
@@ -287,13 +289,14 @@ class Builder:
             ends = terminator(region.block).operands if region.blocks else ()
             yields.append(self.all_registers(ends[i] for i in chosen))
         results = self.all_registers(op.results[i] for i in chosen)
-        return Branch(op, self.register(op.cond), bodies[0], bodies[1], yields[0], yields[1],
-                      results)  # fmt: skip
+        return BranchStatement(
+            op, self.register(op.cond), bodies[0], bodies[1], yields[0], yields[1], results
+        )
 
     def _while(self, op: scf.WhileOp) -> Statement:
         before, after = op.before_region.block, op.after_region.block
         condition, *passed = terminator(before).operands
-        return While(
+        return WhileStatement(
             op,
             self.all_registers(op.arguments),
             self.all_registers(before.args),
@@ -308,7 +311,7 @@ class Builder:
 
 
 def _may_fail(op: Operation) -> bool:
-    """A division whose divisor may be zero, or an assertion."""
+    """Is it a division whose divisor may be zero, or an assertion?"""
     if isinstance(op, ttl.AssertOp):
         return True
     if not isinstance(op, DIVISIONS):
@@ -317,7 +320,7 @@ def _may_fail(op: Operation) -> bool:
 
 
 def _decisive(op: Operation) -> Sequence[SSAValue]:
-    """The operands that decide what an operation does to others; which tiles are copied is not."""
+    """Return operands that decide its effect on others; the choice of copied tiles does not."""
     if isinstance(op, ttl.TensorSliceOp):
         return ()
     if isinstance(op, ttl.CopyOp):
@@ -331,12 +334,12 @@ def _ends_changing(block: Block, changing: set[SSAValue]) -> bool:
 
 
 def _control_operands(op: Operation) -> list[SSAValue]:
-    """What decides which way control flow goes."""
+    """Return the values that decide control flow."""
     if isinstance(op, scf.ForOp):
         return [op.lb, op.ub, op.step]
     if isinstance(op, scf.IfOp):
         return [op.cond]
-    if isinstance(op, scf.WhileOp):  # all that it carries: the condition may need it
+    if isinstance(op, scf.WhileOp):  # everything it carries: the condition may need it
         ends = [terminator(region.block).operands for region in op.regions]
         return [*op.arguments, *ends[0], *ends[1]]
     return []
@@ -356,7 +359,7 @@ def _constant(op: arith.ConstantOp) -> Number:
 
 
 def _words(op: ttl.RuntimeArgOp, function: func.FuncOp) -> tuple[Number, ...]:
-    """The values of a runtime argument on the nodes."""
+    """Return the values of a runtime argument on the nodes."""
     by_name: Any = function.attributes.get("ttl.runtime_args")
     words = None if by_name is None else by_name.data.get(op.arg_name.data)
     if words is None:

@@ -1,4 +1,4 @@
-"""Do the slices of tensors lie in them? ttl-verify-tensor-slices."""
+"""ttl-verify-tensor-slices: check that slices are inside their tensors."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from ttl.semantics.tensors import out_of_range, with_tensor_name
 
 from ..module_pass import called_from
 from .statements import FAILURES
-from .symbolic import UNKNOWN, Expression, Number, extremes_of
+from .symbolic import UNKNOWN, LoopExpression, Number, extremes_of
 from .touches import tensor_of
 from .walk import WalkedModule
 
-# How many values of one slice are enumerated where its extremes are not enough.
+# Most enumerated values of one slice, if its extremes are not enough.
 MOST_VALUES = 200_000
 
 
 def check_slices(walked: WalkedModule) -> list[Diagnostic]:
-    """Slices that leave their tensor on some node; one diagnostic for each slice."""
+    """Report each slice that leaves its tensor on some node."""
     found: dict[Operation, Diagnostic] = {}
     for node, of_kernels in zip(walked.nodes, walked.slices, strict=False):
         for kernel, slices in zip(walked.kernels, of_kernels, strict=False):
@@ -54,16 +54,16 @@ def _out_of_range(op: Any, starts: Sequence[Number]) -> RuleBroken | None:
 
 
 def extremes(start: Number) -> tuple[int, int] | None:
-    """The smallest and the largest start of a slice, if they are known."""
+    """Return the smallest and the largest start of a slice, if known."""
     if start is UNKNOWN or _is_long(start):
         return None
     try:
         return extremes_of(start)
-    except FAILURES:  # the program fails in one of the iterations, for another reason
+    except FAILURES:  # another mistake makes an iteration fail
         return None
 
 
 def _is_long(number: Number) -> bool:
     return (
-        isinstance(number, Expression) and number.factors is None and number.count > MOST_VALUES
+        isinstance(number, LoopExpression) and number.factors is None and number.count > MOST_VALUES
     )

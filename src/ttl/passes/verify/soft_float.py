@@ -1,4 +1,4 @@
-"""Arithmetic on elements that a kernel reads: a data movement processor has no unit for floats."""
+"""Note arithmetic on elements that a kernel reads: data movement processors have no float unit."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ttl.dialects.ttkernel import name_of
 
 from ..module_pass import kernels
 
-# Comparing and choosing cost little more than for integers.
+# Comparing and selecting cost little more than for integers.
 ARITHMETIC = (arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.DivfOp, ttl.FloatDivisionOp)
 
 
 def note_soft_float(module: ModuleOp) -> list[Diagnostic]:
-    """One note for the module: the first arithmetic of a kernel that reads elements."""
+    """Note, once for the module, the first arithmetic of a kernel that reads elements."""
     for kernel in kernels(module):
         ops = walk(kernel)
         if not any(isinstance(op, ttl.ReadElementOp) for op in ops):

@@ -1,6 +1,6 @@
-"""What the walk of a kernel does: calculate, go through branches and loops, record what happens.
+"""The steps of a kernel's walk: calculate, follow branches and loops, record events.
 
-rule REPEATED  iterations of a loop that did the same follow each other as one, with a count
+rule REPEATED  equal consecutive iterations of a loop are stored once, with a count
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ttl.dialects import ttl
 from ttl.dialects.ttkernel import name_of
 
 from ..module_pass import kernel_of
-from .symbolic import UNKNOWN, Expression, Number, lifted, variable_of
+from .symbolic import UNKNOWN, LoopExpression, Number, lifted, variable_of
 
-FAILURES = (ArithmeticError, ValueError)  # of a calculation: a division by zero, a wrong shift
+FAILURES = (ArithmeticError, ValueError)  # of a calculation: division by zero, a wrong shift
 
 DIVISIONS = (arith.DivSIOp, arith.RemSIOp, arith.FloorDivSIOp)
-MOST_DIVISORS = 10_000  # that are looked through for a zero
+MOST_DIVISORS = 10_000  # most divisors searched for a zero
 
 Item = Any  # an event, or Repeat
 Items = tuple[Item, ...]
@@ -30,23 +30,23 @@ Faults = list[tuple[Operation, RuleBroken]]
 
 
 class Repeat(NamedTuple):
-    """Items that follow each other several times."""
+    """Items that repeat several times in a row."""
 
     times: int
     items: Items
 
 
 class BudgetSpent(Exception):
-    """The walk has taken as many steps as it may."""
+    """Raised when the walk has taken as many steps as it may."""
 
 
 class CannotEvaluate(Exception):
-    """Control flow depends on something that the walk cannot evaluate."""
+    """Raised if control flow depends on a value that the walk cannot evaluate."""
 
     def __init__(self, op: Operation, faults: Faults | None = None):
         super().__init__(op.name)
         self.op = op
-        self.faults = faults or []  # what went wrong before
+        self.faults = faults or []  # earlier ones
 
 
 @dataclass(slots=True)
@@ -66,21 +66,21 @@ class Walk:
     """A kernel being walked on one node."""
 
     node: tuple[int, ...]
-    number: int  # of the node, x fastest
+    number: int  # of the node; x varies fastest
     values: list[Number]
     budget: Budget
     items: list[Item] = field(default_factory=list)
     slices: list[tuple[Operation, tuple[Number, ...]]] = field(default_factory=list)
     faults: Faults = field(default_factory=list)
     is_guessing: bool = False  # in a branch that may not be taken
-    ways: list[bool] | None = None  # if asked for: branches taken or not, loops going on or not
+    ways: list[bool] | None = None  # if wanted: branches taken or not, loops continued or not
 
     def goes(self, way: bool) -> None:
         if self.ways is not None:
             self.ways.append(way)
 
     def fail(self, op: Operation, error: Exception) -> None:
-        """The program fails here when it runs."""
+        """Record that the program fails here when it runs."""
         if not self.is_guessing:
             text = f"raised {type(error).__name__}: {error}"
             self.faults.append((op, failed(op, text)))
@@ -91,7 +91,7 @@ def failed(op: Operation, error: str) -> RuleBroken:
     return codes.KERNEL_EXCEPTION.broken(f"kernel `{kernel}` {error}")
 
 
-Statement = Callable[[Walk], None]  # something that a walk does
+Statement = Callable[[Walk], None]  # a step of a walk
 Body = list[Statement]
 
 
@@ -101,7 +101,7 @@ def run_body(body: Body, walk: Walk) -> None:
 
 
 def giving(register: int, function: Callable[[Walk], Number]) -> Statement:
-    """What a function finds is the value from here on."""
+    """Set a register to the function's result."""
 
     def give(walk: Walk) -> None:
         walk.values[register] = function(walk)
@@ -110,7 +110,7 @@ def giving(register: int, function: Callable[[Walk], Number]) -> Statement:
 
 
 def known(walk: Walk, register: int, op: Operation) -> Any:
-    """A value without which it is not known what the operation does."""
+    """Return a value that the operation's effect depends on; raise CannotEvaluate if unknown."""
     value = walk.values[register]
     if value is UNKNOWN:
         raise CannotEvaluate(op)
@@ -128,7 +128,7 @@ class Calculate:
         values = walk.values
         operands = [values[operand] for operand in self.operands]
         for operand in operands:
-            if type(operand) is Expression or operand is UNKNOWN:
+            if type(operand) is LoopExpression or operand is UNKNOWN:
                 self._lift(operands, walk)
                 return
         try:
@@ -140,14 +140,14 @@ class Calculate:
     def _lift(self, operands: list[Number], walk: Walk) -> None:
         walk.values[self.result] = lifted(self.function, tuple(operands))
         divisor = operands[-1]
-        if isinstance(self.op, DIVISIONS) and isinstance(divisor, Expression):
+        if isinstance(self.op, DIVISIONS) and isinstance(divisor, LoopExpression):
             low, high = divisor.extremes() if divisor.count <= MOST_DIVISORS else (1, 1)
             if low <= 0 <= high and 0 in divisor.all_values():
                 walk.fail(self.op, _division_by_zero())
 
 
 def _division_by_zero() -> ZeroDivisionError:
-    """With the words of this version of Python."""
+    """Return the error with the wording of this version of Python."""
     try:
         1 // 0  # noqa: B018
     except ZeroDivisionError as error:
@@ -156,11 +156,11 @@ def _division_by_zero() -> ZeroDivisionError:
 
 
 def checking(op: ttl.AssertOp, register: int) -> Statement:
-    """An assertion fails if it is known to fail."""
+    """Record a fault if an assertion is known to fail."""
 
     def check(walk: Walk) -> None:
         condition = walk.values[register]
-        if isinstance(condition, Expression):
+        if isinstance(condition, LoopExpression):
             is_small = condition.count <= MOST_DIVISORS
             holds = not is_small or all(condition.all_values())
         else:
@@ -179,7 +179,7 @@ def _broken_by(op: ttl.AssertOp) -> RuleBroken:
 
 
 @dataclass(slots=True)
-class Branch:
+class BranchStatement:
     op: scf.IfOp
     condition: int
     then: Body
@@ -191,7 +191,7 @@ class Branch:
     def __call__(self, walk: Walk) -> None:
         values = walk.values
         condition = known(walk, self.condition, self.op)
-        if isinstance(condition, Expression):
+        if isinstance(condition, LoopExpression):
             self._select(walk, condition)
             return
         walk.goes(bool(condition))
@@ -199,8 +199,8 @@ class Branch:
         yields = self.then_yields if condition else self.otherwise_yields
         assign(values, self.results, [values[value] for value in yields])
 
-    def _select(self, walk: Walk, condition: Expression) -> None:
-        """Both ways, in a loop that is walked once: the branch only calculates (rule ALIKE)."""
+    def _select(self, walk: Walk, condition: LoopExpression) -> None:
+        """Calculate both ways, in a loop that is walked once (rule ALIKE)."""
         values, was_guessing = walk.values, walk.is_guessing
         walk.is_guessing = True
         run_body(self.then, walk)
@@ -214,8 +214,8 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True)
-class Carried:
-    """The registers of what a loop carries: before it, in an iteration, at its end, after it."""
+class CarriedRegisters:
+    """The registers of carried values: before a loop, in an iteration, at its end, after it."""
 
     starts: tuple[int, ...]
     arguments: tuple[int, ...]
@@ -223,7 +223,7 @@ class Carried:
     results: tuple[int, ...]
 
     def through(self, walk: Walk, variable: int, numbers: Iterable[Number]) -> Iterator[None]:
-        """For each number a turn, to be used for the body of the loop."""
+        """Yield once for each number; the caller then runs the loop's body."""
         values = walk.values
         current = [values[start] for start in self.starts]
         for number in numbers:
@@ -237,11 +237,11 @@ class Carried:
 
 
 @dataclass(slots=True)
-class Loop:
+class LoopStatement:
     op: scf.ForOp
     bounds: tuple[int, int, int]
     variable: int
-    carried: Carried
+    carried: CarriedRegisters
     body: Body
     is_alike: bool
 
@@ -276,7 +276,7 @@ class Loop:
 
 
 def append_repeated(items: list[Item], iteration: list[Item], count: int) -> None:
-    """rule REPEATED"""
+    """Append an iteration, or count it with equal ones before (rule REPEATED)."""
     if not iteration:
         return
     if len(iteration) == 1 and isinstance(iteration[0], Repeat) and count > 1:
@@ -291,7 +291,7 @@ def append_repeated(items: list[Item], iteration: list[Item], count: int) -> Non
 
 
 @dataclass(slots=True)
-class While:
+class WhileStatement:
     op: scf.WhileOp
     starts: tuple[int, ...]
     before_arguments: tuple[int, ...]

@@ -1,8 +1,8 @@
 """Integers that depend on the variables of loops whose body is walked once.
 
-Such a loop does the same in every iteration, but for the tiles it copies. Its variable stands for
-all its values; what is calculated from it is an expression. Sums with constant factors stay sums,
-so that their extremes need no enumeration; everything else is a function of the variables.
+Such a loop does the same in every iteration, except for the tiles it copies. Its variable
+represents all of its values, and calculations with it are expressions. Sums with constant factors
+stay sums, so their extremes need no enumeration; everything else is a function of the variables.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Number = Any  # an int, a float, an Expression or UNKNOWN
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class _Unknown:
-    """What an operation gives that the walk cannot evaluate."""
+    """The result of an operation that the walk cannot evaluate."""
 
     def __repr__(self) -> str:
         return "unknown"
@@ -29,28 +29,28 @@ UNKNOWN = _Unknown()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Variable:
+class LoopVariable:
     """The variable of a loop that is walked once."""
 
     values: range
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Expression:
+class LoopExpression:
     """A function of loop variables; a sum if `factors` is given."""
 
-    variables: frozenset[Variable]
-    function: Callable[[Mapping[Variable, int]], Number]
-    factors: Mapping[Variable, int] | None = None
+    variables: frozenset[LoopVariable]
+    function: Callable[[Mapping[LoopVariable, int]], Number]
+    factors: Mapping[LoopVariable, int] | None = None
     constant: int = 0
 
     @property
     def count(self) -> int:
-        """How many values there are at most."""
+        """Return an upper bound for the number of values."""
         return prod(len(variable.values) for variable in self.variables)
 
     def extremes(self) -> tuple[int, int]:
-        """The smallest and the largest value."""
+        """Return the smallest and the largest value."""
         if self.factors is None:
             found = list(self.all_values())
             return min(found), max(found)
@@ -68,35 +68,35 @@ class Expression:
             yield self.function(assigned)
 
 
-def assignments(variables: frozenset[Variable]) -> Iterator[dict[Variable, int]]:
-    """Every combination of the values of the variables."""
+def assignments(variables: frozenset[LoopVariable]) -> Iterator[dict[LoopVariable, int]]:
+    """Return every combination of the variables' values."""
     ordered = list(variables)
     for values in product(*(variable.values for variable in ordered)):
         yield dict(zip(ordered, values, strict=True))
 
 
 def variable_of(values: range) -> Number:
-    """The loop variable; a number if it has one value."""
+    """Return the loop variable; a number if it has one value."""
     if len(values) == 1:
         return values[0]
-    made = Variable(values)
-    return Expression(frozenset([made]), lambda assigned: assigned[made], {made: 1})
+    made = LoopVariable(values)
+    return LoopExpression(frozenset([made]), lambda assigned: assigned[made], {made: 1})
 
 
-def value_of(number: Number, assigned: Mapping[Variable, int]) -> Number:
-    return number.function(assigned) if isinstance(number, Expression) else number
+def value_of(number: Number, assigned: Mapping[LoopVariable, int]) -> Number:
+    return number.function(assigned) if isinstance(number, LoopExpression) else number
 
 
-def variables_of(number: Number) -> frozenset[Variable]:
-    return number.variables if isinstance(number, Expression) else frozenset()
+def variables_of(number: Number) -> frozenset[LoopVariable]:
+    return number.variables if isinstance(number, LoopExpression) else frozenset()
 
 
 def extremes_of(number: Number) -> tuple[int, int]:
-    return number.extremes() if isinstance(number, Expression) else (number, number)
+    return number.extremes() if isinstance(number, LoopExpression) else (number, number)
 
 
 def lifted(function: Callable[..., Number], operands: tuple[Number, ...]) -> Number:
-    """`function` of operands of which one is an expression or unknown."""
+    """Return `function` of operands, one of which is an expression or unknown."""
     if any(operand is UNKNOWN for operand in operands):
         return UNKNOWN
     summed = _sum(function, operands)
@@ -104,19 +104,19 @@ def lifted(function: Callable[..., Number], operands: tuple[Number, ...]) -> Num
         factors, constant = summed
         if not factors:
             return constant
-        return Expression(
+        return LoopExpression(
             frozenset(factors),
             lambda assigned: constant + sum(f * assigned[v] for v, f in factors.items()),
             factors,
             constant,
         )
     variables = frozenset().union(*(variables_of(operand) for operand in operands))
-    return Expression(
+    return LoopExpression(
         variables, lambda assigned: function(*[value_of(operand, assigned) for operand in operands])
     )
 
 
-Sum = tuple[dict[Variable, int], int]
+Sum = tuple[dict[LoopVariable, int], int]
 
 
 def _sum(function: Callable[..., Number], operands: tuple[Number, ...]) -> Sum | None:
@@ -139,11 +139,11 @@ def _sum(function: Callable[..., Number], operands: tuple[Number, ...]) -> Sum |
     return _present(total), first + sign * second
 
 
-def _present(factors: dict[Variable, int]) -> dict[Variable, int]:
+def _present(factors: dict[LoopVariable, int]) -> dict[LoopVariable, int]:
     return {variable: factor for variable, factor in factors.items() if factor}
 
 
 def _terms(operand: Number) -> Sum | None:
-    if isinstance(operand, Expression):
+    if isinstance(operand, LoopExpression):
         return None if operand.factors is None else (dict(operand.factors), operand.constant)
     return ({}, operand) if isinstance(operand, int) else None

@@ -1,4 +1,4 @@
-"""Which copies touch tensors that kernels both read and write."""
+"""Find copies that touch tensors which kernels both read and write."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ..module_pass import users_of
 
 
 def tensor_of(function: func.FuncOp, op: Any) -> tuple[int, str]:
-    """The number and the name of the operation's argument that a slice is of."""
+    """Return number and name of the operation's argument that is sliced."""
     attributes: Any = function.attributes
     tensor: SSAValue = op.tensor
     position: int = op.tensor.index
@@ -27,14 +27,14 @@ def tensor_of(function: func.FuncOp, op: Any) -> tuple[int, str]:
 
 
 def copy_at(op: Operation, end: str) -> ttl.CopyOp | None:
-    """The copy of which the slice is this end."""
+    """Return the copy that has the slice at this end."""
     result = op.results[0]
     copies = users_of(result, ttl.CopyOp)
     return next((copy for copy in copies if getattr(copy, end) is result), None)
 
 
 def touching_copies(functions: Iterable[func.FuncOp]) -> dict[Operation, int]:
-    """Copies from and to tensors that are both read and written, with the tensors' numbers."""
+    """Return copies from and to tensors that are read and written, with the tensors' numbers."""
     found: dict[str, dict[Operation, int]] = {"source": {}, "destination": {}}
     for function in functions:
         for op in function.walk():

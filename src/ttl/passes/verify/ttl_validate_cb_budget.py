@@ -1,6 +1,6 @@
-"""ttl-validate-cb-budget: buffers and scratch memory are no more than the chip has.
+"""ttl-validate-cb-budget: check that buffers and scratch memory fit the chip.
 
-After ttl-finalize-dfb-indices, which knows the buffers of the compiler and the room in rows.
+Runs after ttl-finalize-dfb-indices, which adds the compiler's buffers and the room in rows.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ def apply(op: ModuleOp) -> None:
 
 
 def budget_bytes(module: ModuleOp) -> int:
-    """What the user gives to dataflow buffers, or the chip."""
+    """Return the bytes for dataflow buffers: the user's choice, or the chip's."""
     budget = module.attributes.get(L1_BUDGET)
     given = budget.value.data if isinstance(budget, IntegerAttr) else 0
     return given or target_of(module).dataflow_buffer_budget_bytes
 
 
-class Declared(NamedTuple):
-    """A declaration, as the check of the limits wants it."""
+class BufferDeclaration(NamedTuple):
+    """A declaration in the form that check_limits() takes."""
 
     name: str
     shape: Shape
@@ -48,7 +48,7 @@ class Declared(NamedTuple):
 
 
 def _pipe_scratch(module: ModuleOp) -> list[L1Tensor]:
-    """The launcher makes it a tensor in the L1 of every core."""
+    """Return the scratch memory, a tensor that the launcher makes in every core's L1."""
     size = module.attributes.get(SCRATCH_BYTES)
     if not isinstance(size, IntegerAttr):
         return []
@@ -56,9 +56,9 @@ def _pipe_scratch(module: ModuleOp) -> list[L1Tensor]:
     return [L1Tensor("scratch of the pipes", (size_bytes // 4,), uint32, size_bytes)]
 
 
-def _declared(declaration: ttl.DeclareBufferOp) -> Declared:
+def _declared(declaration: ttl.DeclareBufferOp) -> BufferDeclaration:
     type = declaration.type
-    return Declared(
+    return BufferDeclaration(
         declaration.sym_name.data,
         type.sizes,
         type.block_count.value.data,

@@ -1,7 +1,7 @@
-"""The walk of a module: what every kernel does on every node, without data.
+"""Walk a module: the actions of every kernel on every node, without data.
 
-Control flow in kernels depends on the node, on constants and on loop counters, so that for a given
-grid the order of buffer, pipe and semaphore operations is known. `walk_module` follows it exactly.
+Control flow in kernels depends on the node, on constants and on loop counters, so for a given grid
+the order of buffer, pipe and semaphore operations is known. `walk_module` follows it exactly.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from ttl.dialects.ttkernel import name_of, processor_of
 from ..loopback import nets_to_themselves
 from ..module_pass import kernels, numbers_in
 from .events import Event, Kind, Names, Node, counted, effects_of
-from .skeleton import Builder, Kernel
+from .skeleton import Builder, KernelSkeleton
 from .statements import Budget, BudgetSpent, CannotEvaluate, Items
 from .symbolic import Number
 from .touches import touching_copies
 
-# How far a module is walked: steps of all kernels on all nodes. About a third of a second.
+# Most steps of a walk, for all kernels on all nodes: about a third of a second.
 MOST_STEPS = 300_000
 
 Slices = list[tuple[Operation, tuple[Number, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
-class Buffer:
+class DeclaredBuffer:
     name: str
     block_count: int
     span: Span | None
@@ -40,7 +40,7 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
-class Semaphore:
+class DeclaredSemaphore:
     name: str
     initial: int
     span: Span | None
@@ -48,16 +48,16 @@ class Semaphore:
 
 @dataclass(slots=True)
 class WalkedModule:
-    """What every kernel does on every node.
+    """The actions of every kernel on every node.
 
-    `unknown` is the control flow that could not be evaluated; with it, or when the budget was
-    spent, the traces are not complete.
+    `unknown` is control flow that could not be evaluated; if there is any, or if the budget was
+    spent, the traces are incomplete.
     """
 
     names: Names
-    buffers: list[Buffer]
-    semaphores: list[Semaphore]
-    kernels: list[Kernel]
+    buffers: list[DeclaredBuffer]
+    semaphores: list[DeclaredSemaphore]
+    kernels: list[KernelSkeleton]
     traces: list[tuple[Items, ...]] = field(default_factory=list)  # for each node and kernel
     slices: list[tuple[Slices, ...]] = field(default_factory=list)  # likewise
     faults: list[tuple[Node, Operation, RuleBroken]] = field(default_factory=list)
@@ -72,14 +72,14 @@ class WalkedModule:
         return self.names.nodes
 
     def distinct(self) -> list[tuple[Node, tuple[Items, ...]]]:
-        """The first of the nodes on which the kernels do the same."""
+        """Return the first of the nodes on which the kernels do the same."""
         found: dict[tuple[int, ...], tuple[Node, tuple[Items, ...]]] = {}
         for node, traces in zip(self.nodes, self.traces, strict=False):
             found.setdefault(tuple([id(trace) for trace in traces]), (node, traces))
         return list(found.values())
 
     def events(self, *kinds: Kind) -> Iterator[tuple[Node, str, Event]]:
-        """Of these kinds, with their kernels; of nodes that do the same, the first."""
+        """Return these kinds of events, with kernels; only the first of nodes that do the same."""
         for node, traces in self.distinct():
             for kernel, items in zip(self.kernels, traces, strict=True):
                 for event, _ in counted(items):
@@ -96,7 +96,7 @@ def walk_module(module: ModuleOp, most_steps: int = MOST_STEPS) -> WalkedModule:
     if walked.unknown:
         return walked
     budget = Budget(most_steps)
-    known: dict[Items, Items] = {}  # equal traces are one object
+    known: dict[Items, Items] = {}  # makes equal traces one object
     try:
         for number, node in enumerate(walked.names.nodes):
             traces, slices = [], []
@@ -121,7 +121,7 @@ def walk_module(module: ModuleOp, most_steps: int = MOST_STEPS) -> WalkedModule:
 def _read(module: ModuleOp) -> WalkedModule:
     declared = [op for op in module.ops if isinstance(op, ttl.DeclareBufferOp)]
     buffers = [
-        Buffer(
+        DeclaredBuffer(
             op.sym_name.data,
             op.type.block_count.value.data,
             span_of(op.location),
@@ -130,11 +130,11 @@ def _read(module: ModuleOp) -> WalkedModule:
         for op in declared
     ]
     semaphores = [
-        Semaphore(op.sym_name.data, op.initial.value.data, span_of(op.location))
+        DeclaredSemaphore(op.sym_name.data, op.initial.value.data, span_of(op.location))
         for op in ttl.semaphores_of(module)
     ]
     names = names_of(module)
-    if names.pipes or semaphores:  # only then can anything order nodes
+    if names.pipes or semaphores:  # only these can order nodes
         names.touching = touching_copies(kernels(module))
     effects = effects_of(names, has_pipes=bool(names.pipes))
     walked = WalkedModule(names, buffers, semaphores, [])

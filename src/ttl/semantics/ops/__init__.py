@@ -35,7 +35,7 @@ _GROUPS = (elementwise, trigonometric, activations, reduce, shape, rounding, sel
 BLOCK_OPS: dict[str, BlockOp] = {
     op.name: op for op in (*(op for group in _GROUPS for op in group.OPS), MATMUL)
 }
-# What stands in registers: the operations that compositions are made of have tile columns too.
+# Operations on registers, which include the steps of compositions.
 _FLAGGED = {op.with_flags.name: op.with_flags for op in BLOCK_OPS.values() if op.with_flags}
 TILE_OPS: dict[str, BlockOp] = BLOCK_OPS | STEPS | _FLAGGED
 BY_OPERATOR: dict[str, BlockOp] = {op.operator: op for op in BLOCK_OPS.values() if op.operator}

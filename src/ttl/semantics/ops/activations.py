@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
+from ..dtypes import Array
 from . import compositions
 from .error_function import erf, erfc
 from .meanings import exact_unary, function, in_double, numbers, unary
@@ -18,39 +18,40 @@ from .tiles import SIGNED, UNCHANGED, all_bits, bits, composed, one_call, vector
 _ROOT_OF_HALF = math.sqrt(0.5)
 
 
-def _gelu(x: Any) -> Any:
-    # 1 + erf(z) is erfc(-z), which keeps its digits where x is far below zero.
+def _gelu(x: Array) -> Array:
+    # erfc(-z) equals 1 + erf(z) but keeps its digits if x is far below zero.
     return 0.5 * x * erfc(-x * _ROOT_OF_HALF)
 
 
-def _sigmoid(x: Any) -> Any:
+def _sigmoid(x: Array) -> Array:
     return 1 / (1 + np.exp(-x))
 
 
-def _mish(x: Any) -> Any:
+def _mish(x: Array) -> Array:
     return x * np.tanh(np.logaddexp(0, x))
 
 
-def _softplus(x: Any, beta: Any, beta_reciprocal: Any, threshold: Any) -> Any:
-    """Beyond the threshold it is x to all digits, and exp would overflow."""
+def _softplus(x: Array, beta: Array, beta_reciprocal: Array, threshold: Array) -> Array:
+    """Compute softplus; beyond the threshold it equals x to all digits, and exp would overflow."""
     return np.where(x * beta > threshold, x, beta_reciprocal * np.log1p(np.exp(beta * x)))
 
 
 def _softplus_bound(
-    spacing: float, x: Any, beta: Any, beta_reciprocal: Any, threshold: object
-) -> Any:
-    """Of its five steps the first is magnified by exp, and all are rounded."""
+    spacing: float, x: Array, beta: Array, beta_reciprocal: Array, threshold: Array
+) -> Array:
+    """Return the error of five rounded steps, the first of which exp magnifies."""
     scaled = np.asarray(x, np.float64) * beta
     steep = _sigmoid(scaled) * (np.abs(scaled) + 2)
     value = _softplus(np.asarray(x, np.float64), beta, beta_reciprocal, threshold)
-    return spacing * (np.abs(beta_reciprocal) * steep + 2 * np.abs(value))
+    bound: Array = spacing * (np.abs(beta_reciprocal) * steep + 2 * np.abs(value))
+    return bound
 
 
 _sixth_and_half = in_double(lambda x: x / 6 + 0.5)
 
 
-def _hardsigmoid_bound(spacing: float, x: object) -> Any:
-    """A unit in the last place of the sum, of which little is left near 0."""
+def _hardsigmoid_bound(spacing: float, x: object) -> Array:
+    """Return a unit in the last place of the sum, most of which cancels near 0."""
     return spacing * np.ones_like(x)
 
 

@@ -1,4 +1,4 @@
-"""What a call of an operation was given, sorted into operands and parameters and checked."""
+"""Sorts the arguments of an operation's call into operands and parameters, and checks them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .table import REQUIRED, Arguments, BlockOp, Kind, Parameter
 
 
 class Parameters(dict[str, Any]):
-    """The parameters of calls that were checked before; one object for all that are alike."""
+    """The checked parameters of a call; equal calls share one object, compared by identity."""
 
     __slots__ = ()
     __hash__ = object.__hash__  # type: ignore[assignment]
@@ -24,16 +24,16 @@ class Parameters(dict[str, Any]):
 
 NO_PARAMETERS: Final = Parameters()
 
-# What calls with the same keywords have: the operands that they leave out, and the parameters.
+# Parameters and left-out operands of calls, by their keywords.
 # Kernels repeat a call for every block, and checking it costs more than most of them compute.
 _CHECKED: dict[tuple[object, ...], Arguments] = {}
 MOST_CHECKED = 4096
 
 
 def bind(op: BlockOp, args: tuple[object, ...], kwargs: dict[str, object]) -> Arguments:
-    """The operands in order and every parameter by name; RuleBroken if the call is not one of op's.
+    """Return the operands in order and all parameters by name; raise RuleBroken for a wrong call.
 
-    Whether operands are blocks is left to the engine, which knows what a block is.
+    The engine checks that operands are blocks.
     """
     if not kwargs:
         return _bind(op, args, kwargs)
@@ -54,7 +54,7 @@ def bind(op: BlockOp, args: tuple[object, ...], kwargs: dict[str, object]) -> Ar
 
 
 def _key(op: BlockOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[object, ...]:
-    """The same for calls that are alike; 1, 1.0 and True are not, nor are 0.0 and -0.0."""
+    """Return a key that distinguishes 1, 1.0 and True, and 0.0 and -0.0."""
     key: list[object] = [id(op), len(args)]
     for name, value in kwargs.items():
         kind = type(value)
@@ -80,12 +80,12 @@ def _bind(op: BlockOp, args: tuple[object, ...], kwargs: dict[str, object]) -> A
 
 
 def _same_objects(operands: tuple[object, ...], args: tuple[object, ...]) -> bool:
-    """Are all of args operands, in this order? `==` of blocks would compare their elements."""
+    """Return whether args are the first operands, by identity: `==` compares blocks' elements."""
     pairs = zip(operands, args, strict=False)
     return len(args) <= len(operands) and all(operand is arg for operand, arg in pairs)
 
 
-def _in_our_words(op: BlockOp, kwargs: dict[str, object]) -> dict[str, Any]:
+def _in_our_words(op: BlockOp, kwargs: dict[str, object]) -> dict[str, object]:
     renamed = {op.keyword(name): value for name, value in kwargs.items()}
     if len(renamed) < len(kwargs):
         doubled = next(name for name in kwargs if op.keyword(name) != name)
@@ -93,7 +93,7 @@ def _in_our_words(op: BlockOp, kwargs: dict[str, object]) -> dict[str, Any]:
     return renamed
 
 
-def _by_name(op: BlockOp, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, Any]:
+def _by_name(op: BlockOp, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, object]:
     defaults = dict.fromkeys(op.names, REQUIRED) | op.operand_defaults
     defaults |= {parameter.name: parameter.default for parameter in op.parameters}
     if len(args) > len(defaults):
@@ -132,7 +132,7 @@ ROOTS = {0.5: "sqrt", -0.5: "rsqrt", -1: "recip", 1 / 3: "cbrt"}
 
 
 def _instead_of_power(op: BlockOp, exponent: object) -> tuple[str, ...]:
-    """Powers are products; what other exponents mean has functions of its own."""
+    """Return the help for an exponent that is not a natural number: another function."""
     if op.name != "pow" or not is_number(exponent):
         return ()
     if exponent in ROOTS:
@@ -140,21 +140,21 @@ def _instead_of_power(op: BlockOp, exponent: object) -> tuple[str, ...]:
     return (f"write ttl.math.exp({exponent!r} * ttl.math.log(x)), for positive x",)
 
 
-def is_number(value: Any) -> bool:
-    """Python's numbers; a bool is a truth value."""
+def is_number(value: object) -> bool:
+    """Return whether it is an int or a float; a bool is a truth value."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
-def is_integer(value: Any) -> bool:
+def is_integer(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def is_value(value: Any) -> bool:
-    """A block or a block expression, whoever runs it."""
+def is_value(value: object) -> bool:
+    """Return whether it is a block or a block expression of any engine."""
     return isinstance(getattr(value, "type", None), BlockType)
 
 
-def _is_dims(value: Any) -> bool:
+def _is_dims(value: object) -> bool:
     if isinstance(value, (tuple, list)):
         return len(value) > 0 and all(is_integer(dim) for dim in value)
     return is_integer(value)
@@ -175,8 +175,8 @@ CHECKS: dict[Kind, Callable[[Any], bool]] = {
 }
 
 
-def text_of(value: Any) -> str:
-    """Values of the compiler tell what the program calls them."""
+def text_of(value: object) -> str:
+    """Describe an argument in messages; the compiler's values know their names in the program."""
     known = getattr(value, "described", None)
     if isinstance(value, (tuple, list)):
         known = f"({', '.join(map(text_of, value))})"
@@ -189,9 +189,9 @@ def wrong_call(op: BlockOp, problem: str, helps: tuple[str, ...] = ()) -> RuleBr
 
 
 def shape_of_block(position: int, args: tuple[object, ...], kwargs: dict[str, Any]) -> Arguments:
-    """`fill(out_blk, value)` is `fill(value, shape=<that of out_blk>)`, and so is
-    `broadcast(x, out_blk, dims)`; what is no block is left for the checks. Of a fill it may also
-    be an expression.
+    """Rewrite `fill(out_blk, value)` as `fill(value, shape=...)`, and `broadcast()` likewise.
+
+    Anything but a block is left to the checks. A fill also accepts an expression.
     """
     kwargs = dict(kwargs)
     if len(args) > position and is_value(args[position]):

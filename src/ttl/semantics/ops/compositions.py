@@ -1,10 +1,10 @@
-"""Operations that no call of the chip does: what they are made of.
+"""Operations that no call of the chip does, composed from others.
 
 A composition gets `do`, the operands and the operation's parameters. `do(name, *operands,
 **parameters)` is the value of another operation, of the op table or of the steps; `do.number(value,
-like)` is that number everywhere in a block like another value. Of integers all parameters are
-numbers of the element type, so a limit is a block; of floats a limit keeps all its digits, which a
-block in 16-bit registers would not.
+like)` is a block full of that number, like another value. Parameters of integer operations have the
+element type, so a limit is a block; a limit for floats stays a number, because a block in 16-bit
+registers would lose its digits.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 from ..dtypes import NARROW, DType, bfloat16, float32, int32, round_to, uint32
 from ..types import TILE_SIZE, Shape
 
-Value = Any  # of whoever composes
+Value = Any  # the composer's kind of value: an SSA value, or a number of a kernel
 
 
 class Composer(Protocol):
@@ -28,34 +28,36 @@ class Composer(Protocol):
     def filled(self, value: float, shape: Shape, dtype: DType) -> Value: ...
 
     def at_start(self) -> Composer:
-        """One whose values are made when the kernel starts."""
+        """Return a composer whose values are made when the kernel starts."""
 
     def constant(self, value: Value) -> float | None:
-        """The number that it is everywhere, if that is known."""
+        """Return the number that fills the value, if known."""
 
     def dtype(self, value: Value) -> DType: ...
 
     def shape(self, value: Value) -> Shape: ...
 
     def rounded(self, value: Value, dtype: DType) -> Value:
-        """A float as another kind of float."""
+        """Return a float value as another float type."""
 
     def is_truth(self, value: Value) -> bool:
-        """Is it known to be 1 or 0 everywhere?"""
+        """Return whether the value is known to be 1 or 0 everywhere."""
 
 
 # Floats -------------------------------------------------------------------------------------------
 
 
 def remainder(do: Composer, a: Value, b: Value) -> Value:
-    """The chip's own fmod is exact, its remainder is not."""
+    """Compute the remainder from the chip's fmod, which is exact; its remainder is not."""
     rest = do("fmod", a, b)
     return do("select", _has_other_sign(do, rest, b), do("add", rest, b), rest)
 
 
 def floor_divide(do: Composer, a: Value, b: Value) -> Value:
-    """A quotient rounded before it is cut off would be one too many just below a whole number.
-    Nothing is left over of `a - rest`, so its quotient is next to the whole number it means."""
+    """Divide `a - rest`, which b divides exactly, so rounding the quotient finds the whole number.
+
+    The rounded quotient of a itself would be one too many just below a whole number.
+    """
     rest = do("fmod", a, b)
     toward_zero = do("round", do("div", do("sub", a, rest), b), decimals=0)
     quotient = do("sub", toward_zero, _has_other_sign(do, rest, b))
@@ -63,7 +65,7 @@ def floor_divide(do: Composer, a: Value, b: Value) -> Value:
 
 
 def _has_other_sign(do: Composer, rest: Value, b: Value) -> Value:
-    """A product with the sign cannot underflow."""
+    """Compare by a product with the sign, which cannot underflow."""
     return do("less_than", do("mul", rest, do("sign", b)), value=0.0)
 
 
@@ -76,7 +78,7 @@ def mask(do: Composer, x: Value, m: Value, instead: float = 0.0) -> Value:
 
 
 def _compared(do: Composer, how: str, x: Value, number: float) -> Value:
-    """1 where it holds, else 0."""
+    """Return 1 where the comparison holds, else 0."""
     if do.dtype(x).is_float:
         return do(how, x, value=float(number))
     return do(OF_INTEGERS[how], x, do.number(number, x))
@@ -86,7 +88,7 @@ OF_INTEGERS = {"greater_than": "gt", "equal_to": "eq", "differs_from": "ne"}
 
 
 def where(do: Composer, c: Value, a: Value, b: Value) -> Value:
-    """The chip tests the bits of c, and minus zero has one."""
+    """Select by truth values: the chip tests the bits of c, and minus zero has one."""
     return do("select", _truth(do, c), a, b)
 
 
@@ -95,14 +97,14 @@ def of_truths(do: Composer, a: Value, b: Value, how: str) -> Value:
 
 
 def _truth(do: Composer, x: Value) -> Value:
-    """1 where x is not 0, else 0."""
+    """Return 1 where x is not 0, else 0."""
     return x if do.is_truth(x) else _compared(do, "differs_from", x, 0)
 
 
 def reduce_min(
     do: Composer, x: Value, scaler: Value, dims: Shape, shape: Shape, exact_f32: bool = False
 ) -> Value:
-    """The difference from zero, not the negative: the rest of the tile is 0, without a sign."""
+    """Subtract from zero instead of negating, so the rest of the tile is +0."""
     given = {"dims": dims, "shape": shape, "exact_f32": exact_f32}
     largest = do("reduce_max", do("neg", x), scaler, **given)
     return do("sub", do.number(0.0, largest), largest)
@@ -123,7 +125,7 @@ def reduce_mean(
 def exact_reduction(
     do: Composer, x: Value, scaler: Value, dims: Shape, shape: Shape, how: str
 ) -> Value:
-    """By the vector unit, which has all digits of f32; the matrix unit's are those of TF32."""
+    """Reduce in the vector unit, which keeps all digits of f32; the matrix unit has TF32."""
     found = _combined(do, do.rounded(x, float32), how, dims)
     factor, inner = do.constant(scaler), _inner(do, x, dims)
     assert factor is not None, "the scaler of a reduction is a number"
@@ -133,7 +135,7 @@ def exact_reduction(
 
 
 def is_scale_of_exp(scale: float) -> bool:
-    """The call takes a bfloat16."""
+    """Return whether the scale is a bfloat16, which the call takes."""
     return float(round_to(np.array(scale, np.float32), bfloat16)) == scale
 
 
@@ -145,7 +147,7 @@ def exp_with_flags(
     approx: bool = False,
     skip_clamp_check: bool = False,
 ) -> Value:
-    """The call takes a scale of 8 digits, and not together with the quick approximation."""
+    """Compose exp; the chip's call takes a scale of 8 digits, and not with the approximation."""
     if scale != 1 and is_scale_of_exp(scale) and not approx:
         return do("exp_of_scaled", x, scale=scale)
     if scale != 1:
@@ -158,14 +160,14 @@ def exp_with_flags(
 def softplus(
     do: Composer, x: Value, beta: float, beta_reciprocal: float, threshold: float
 ) -> Value:
-    """The chip's own is 0 from -5 down."""
+    """Compose softplus: the chip's own call is 0 from -5 down."""
     scaled = do("scaled", x, factor=beta)
     curved = do("scaled", do("logp1", do("exp", scaled)), factor=beta_reciprocal)
     return do("select", do("greater_than", scaled, value=threshold), x, curved)
 
 
 def typecast(do: Composer, x: Value, dtype: DType) -> Value:
-    """To an integer: what does not fit becomes the largest or the smallest one, NaN zero."""
+    """Convert; a float too large for an integer becomes the limit, NaN becomes zero."""
     if dtype.is_float:
         return do.rounded(x, dtype)
     x = do("select", do("ne", x, x), do.number(0.0, x), x)
@@ -176,7 +178,7 @@ def typecast(do: Composer, x: Value, dtype: DType) -> Value:
 
 
 def broadcast_in_parts(do: Composer, x: Value, dims: Shape, shape: Shape) -> Value:
-    """An f32 is the sum of three numbers of 8 digits, an infinite one of itself and zeros."""
+    """Broadcast an f32 as the sum of three bfloat16; an infinity is itself plus zeros."""
     x = do.rounded(x, float32)
     parts: list[Value] = []
     for _ in range(3):
@@ -191,7 +193,7 @@ def broadcast_in_parts(do: Composer, x: Value, dims: Shape, shape: Shape) -> Val
 
 
 def whole_typecast(do: Composer, x: Value, dtype: DType) -> Value:
-    """Between integers it is the bits that stay, as many as there are."""
+    """Convert integers; between integer types the bits stay, as many as fit."""
     if dtype.is_float:
         if dtype != float32 and do.dtype(x) not in NARROW:
             x = _rounding_like(do, x)
@@ -206,8 +208,10 @@ def whole_typecast(do: Composer, x: Value, dtype: DType) -> Value:
 
 
 def _rounding_like(do: Composer, x: Value) -> Value:
-    """An integer of at most 24 digits that rounds to 16 bits, or fewer, as x does: of the last 8
-    bits of a large one only matters whether they are zero. So it is rounded once, not twice."""
+    """Return an integer of at most 24 digits that rounds to 16 bits or fewer as x does.
+
+    Only whether a large integer's last 8 bits are zero matters. This avoids double rounding.
+    """
     most = do.number(2**24, x)
     is_small = do("lt", do("abs", x), most)
     rest = do("bits_and", x, do.number(255, x))
@@ -217,12 +221,12 @@ def _rounding_like(do: Composer, x: Value) -> Value:
 
 
 def _with_bits_of(do: Composer, x: Value, dtype: DType) -> Value:
-    """The same bits as another type of integers."""
+    """Reinterpret the bits as another integer type."""
     return x if do.dtype(x) == dtype else do(f"as_{dtype}", x)
 
 
 def whole_power(do: Composer, x: Value, n: int) -> Value:
-    """By squaring."""
+    """Compute a power by squaring."""
     result = None
     while n:
         if n & 1:
@@ -254,7 +258,7 @@ def whole_sign(do: Composer, x: Value) -> Value:
 
 
 def unsigned_floor_divide(do: Composer, a: Value, b: Value) -> Value:
-    """The chip divides up to 2**31: half of a, twice the quotient, and one more if it fits."""
+    """Divide half of a, double the quotient and correct it: the chip divides up to 2**31."""
     half = do("right_shift", a, do.number(1, a))
     twice = do("signed_quotient", half, b)
     twice = do("add", twice, twice)
@@ -277,9 +281,9 @@ def whole_reduction(
 
 
 def fits_scaler_tile(number: float, inner_dims: int) -> bool:
-    """Can a sum over so many dimensions of the tile multiply by the number itself?
+    """Return whether a sum over that many tile dimensions can multiply by the number itself.
 
-    The matrix unit does so once for each of them, and has 16-bit numbers.
+    The matrix unit multiplies once per dimension, with 16-bit numbers.
     """
     narrow = float(round_to(np.array(number, np.float32), bfloat16))
     return number == 1 or (inner_dims == 1 and narrow == number)
@@ -292,7 +296,7 @@ def _scaled(do: Composer, x: Value, scaler: Value) -> Value:
 
 
 def _reduced(do: Composer, x: Value, how: str, dims: Shape) -> Value:
-    """Tiles with tiles, then rows and columns inside of what is left."""
+    """Reduce tiles with tiles, then rows and columns inside the remaining tiles."""
     if how == "min":
         return _at_edge(do, _reversed(do, _combined(do, _reversed(do, x), "max", dims)), dims)
     return _at_edge(do, _combined(do, x, how, dims), dims)
@@ -311,7 +315,7 @@ def _combined(do: Composer, x: Value, how: str, dims: Shape) -> Value:
 
 
 def _reversed(do: Composer, x: Value) -> Value:
-    """The integer with the other bits: the larger of two becomes the smaller."""
+    """Invert all bits, which reverses the order of integers."""
     return do("sub", do.number(-1 if do.dtype(x) == int32 else 2**32 - 1, x), x)
 
 
@@ -321,14 +325,16 @@ def _at_edge(do: Composer, x: Value, dims: Shape) -> Value:
 
 
 def _inner(do: Composer, x: Value, dims: Shape) -> Shape:
-    """Those of the dimensions that are inside a tile, too."""
+    """Return the dimensions that are also inside a tile."""
     rank = len(do.shape(x))
     return tuple(dim for dim in sorted(dim % rank for dim in dims) if dim >= rank - 2)
 
 
 def _ones_at(do: Composer, like: Value, dims: Shape) -> Value:
-    """1 where a reduction over dims leaves its result in a tile, 0 elsewhere: what the packer
-    leaves of a reduction by the matrix unit. Made once for the kernel."""
+    """Return 1 where a reduction over dims leaves its result in a tile, 0 elsewhere.
+
+    The packer leaves this of a reduction by the matrix unit. Made once per kernel.
+    """
     do = do.at_start()
     edge = _edge_of_ones(do, like, dims)
     return do("float_to_uint32" if do.dtype(like) == uint32 else "float_to_int32", edge)
@@ -341,7 +347,7 @@ def _edge_of_ones(do: Composer, like: Value, dims: Shape) -> Value:
 
 
 def whole_broadcast(do: Composer, x: Value, dims: Shape, shape: Shape) -> Value:
-    """In parts of 8 bits each, which a bfloat16 holds wherever they stand."""
+    """Broadcast in parts of 8 bits, which a bfloat16 holds at any position."""
     words, total = _with_bits_of(do, x, uint32), None
     for place in range(4):
         part = do("bits_and", words, do.number(255 << 8 * place, words))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from math import inf
-from typing import Any
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from . import compositions
 from .meanings import (
     MATH,
     Meaning,
+    as_single,
     binary,
     exact_unary,
     function,
@@ -36,6 +36,7 @@ from .tiles import (
     SIGNED,
     UNCHANGED,
     UNSIGNED,
+    Tiles,
     arithmetic,
     binary_vector,
     composed,
@@ -48,43 +49,43 @@ from .tiles import (
 
 
 def _power_bound(spacing: float, x: Array, n: int) -> Array:
-    """One rounding for each multiplication."""
+    """Return the bound of one rounding per multiplication."""
     bound: Array = max(n, 1) * spacing * np.abs(_power(x, n))
     return bound
 
 
-def _remainder(a: Any, b: Any) -> Any:
-    """As torch.remainder: the sign of b, except for a zero, which keeps the sign of a."""
+def _remainder(a: Array, b: Array) -> Array:
+    """Compute torch.remainder: the sign of b, but a zero keeps the sign of a."""
     _refuse_zero(b, "%")
     rest = np.fmod(a, b)
     return np.where((rest != 0) & ((b < 0) != (rest < 0)), rest + b, rest)
 
 
 def _remainder_bound(spacing: float, a: Array, b: Array) -> Array:
-    """Exact but for the sum of a rest with another sign and b, which is near b."""
+    """Return the bound of adding b to a rest of the other sign; all other steps are exact."""
     bound: Array = spacing * np.abs(b)
     return bound
 
 
-def _floor_divide(a: Any, b: Any) -> Any:
+def _floor_divide(a: Array, b: Array) -> Array:
     _refuse_zero(b, "//")
     return np.floor_divide(a, b) + np.zeros_like(b)  # a quotient of 0 has no sign
 
 
-def _refuse_zero(divisor: Any, sign: str) -> None:
-    """A float divided by zero is infinite or NaN; an integer is nothing."""
+def _refuse_zero(divisor: Array, sign: str) -> None:
+    """Raise RuleBroken if an integer is divided by zero; a float gives infinity or NaN."""
     if is_integer_array(np.asarray(divisor)) and not np.all(divisor):
         raise divided_by_zero(sign)
 
 
-def _power(x: object, n: int) -> Any:
+def _power(x: Array, n: int) -> Array:
     if is_integer_array(np.asarray(x)):
         return _wrapping_power(x, n)
-    return np.float32(np.power(np.asarray(x, np.float64), n))
+    return as_single(np.power(np.asarray(x, np.float64), n))
 
 
-def _wrapping_power(x: Any, n: int) -> Any:
-    """By squaring; what leaves the carrier was multiples of 2**64, which no element type sees."""
+def _wrapping_power(x: Array, n: int) -> Array:
+    """Compute a power by squaring; overflow loses multiples of 2**64, which no type can see."""
     result = np.ones_like(x)
     while n:
         if n & 1:
@@ -107,7 +108,7 @@ _NEGATIVE = "eltwise_unary/negative.h"
 
 
 def _larger_or_smaller(name: str, meaning: Meaning) -> BlockOp:
-    """The calls name their type; a uint16 is a small int32."""
+    """Make max or min, whose calls name their type; a uint16 is a small int32."""
     include, summary = "binary_max_min.h", f"the {meaning.__name__} of a and b"
     signed = one_call((SIGNED, *NARROW), f"binary_{name}_int32_tile", include)
     unsigned = one_call((UNSIGNED,), f"binary_{name}_uint32_tile", include)
@@ -142,7 +143,7 @@ def _logical(name: str, meaning: np.ufunc, summary: str, of_truths: str) -> Bloc
     )
 
 
-def _with_whole(floats: Any, name: str, init: str | None = None) -> Any:
+def _with_whole(floats: Tiles, name: str, init: str | None = None) -> Tiles:
     header = f"{name.removeprefix('r')}_int_sfpu.h"
     return with_integers(floats, whole(f"{name}_int", header, init=init, wraps=True))
 
@@ -247,19 +248,19 @@ _LOGICAL = (
 )
 
 def _exp_with_flags(
-    x: Any, scale: Any, approx: object, skip_clamp_check: object, iterations: object
-) -> Any:
+    x: Array, scale: Array, approx: object, skip_clamp_check: object, iterations: object
+) -> Array:
     return flushed(np.exp(x * scale))
 
 
-def _exp_bound(spacing: float, x: Any, scale: float, approx: bool, **flags: Any) -> Any:
-    """A product before it is rounded to the registers' format; the quick one is the chip's own."""
+def _exp_bound(spacing: float, x: Array, scale: float, approx: bool, **flags: Array) -> Array:
+    """Return the bound of one rounded product; the quick approximation is the chip's own."""
     error = QUICK_EXP_ERROR if approx else spacing * (1 + np.abs(x * scale))
     return error * np.exp(x * scale)
 
 
 def _exp_arguments(args: tuple[object, ...], kwargs: dict[str, object]) -> Arguments:
-    """`scale=None` is no scale; a face has eight rows of lanes, and all of them are wanted."""
+    """Drop `scale=None` and refuse `iterations` that skip some of a face's eight rows of lanes."""
     kwargs = {name: value for name, value in kwargs.items() if (name, value) != ("scale", None)}
     if kwargs.get("iterations", LANE_ROWS) != LANE_ROWS:
         raise wrong_argument(

@@ -1,8 +1,8 @@
-"""The error function and its complement of whole arrays, in float64: numpy has neither.
+"""The error function and its complement for whole arrays, in float64: numpy has neither.
 
-Both are smooth once what is not is taken out: erf(x) / x, and erfc(x) * exp(x * x), the latter in
-t = 2 / (2 + x), which is finite for all x from 0 on. Each is a table of polynomials over short
-intervals, which go through the values that Python's own function has there.
+The tables hold smooth functions: erf(x) / x, and erfc(x) * exp(x * x) in t = 2 / (2 + x), which is
+finite for all x from 0 on. Each is a table of polynomials over short intervals, which interpolate
+the values of Python's own function.
 """
 
 from __future__ import annotations
@@ -19,13 +19,12 @@ Doubles = NDArray[np.float64]
 
 DEGREE = 7
 ERF_IS_ONE = 6.0  # from here on, to all digits
-ERFC_IS_ZERO = 26.0  # from here on, in all formats that there are
+ERFC_IS_ZERO = 26.0  # from here on, in all formats
 
 
 @dataclass(frozen=True, slots=True)
 class _Pieces:
-    """Polynomials over intervals of one width from `low` on; a row of `table` has one power of
-    all of them."""
+    """Polynomials over intervals of one width from `low` on; a row of `table` has one power."""
 
     low: float
     width: float
@@ -45,7 +44,7 @@ class _Pieces:
 def _pieces(function: Callable[[float], float], low: float, high: float, count: int) -> _Pieces:
     width = (high - low) / count
     steps = np.arange(DEGREE + 1)
-    nodes = (1 - np.cos(math.pi * (steps + 0.5) / len(steps))) / 2  # of Chebyshev, from 0 to 1
+    nodes = (1 - np.cos(math.pi * (steps + 0.5) / len(steps))) / 2  # Chebyshev nodes in 0..1
     starts = low + width * np.arange(count)
     values = [[function(float(start + width * node)) for start in starts] for node in nodes]
     powers = np.vander(nodes, len(steps))
@@ -75,7 +74,7 @@ def erfc(x: object) -> Doubles:
     return _by_parts(_erfc, x)
 
 
-PART = 1 << 13  # of this many all that is computed stays near the processor
+PART = 1 << 13  # elements whose intermediate arrays fit the processor's cache
 
 
 def _by_parts(function: Callable[[Doubles], Doubles], x: object) -> Doubles:
@@ -88,7 +87,7 @@ def _by_parts(function: Callable[[Doubles], Doubles], x: object) -> Doubles:
 
 
 def _erf(values: Doubles) -> Doubles:
-    size = np.fmin(np.abs(values), ERF_IS_ONE)  # of NaN too: the product is NaN again
+    size = np.fmin(np.abs(values), ERF_IS_ONE)  # finite even for NaN: the product is NaN again
     found: Doubles = values * _erf_by_x()(size)
     return np.where(size < ERF_IS_ONE, found, np.sign(values))
 

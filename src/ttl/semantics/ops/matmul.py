@@ -17,7 +17,7 @@ from .tiles import API
 
 
 def matmul_type(left: BlockType, right: BlockType) -> BlockType:
-    """[.., M, K] @ [.., K, N] -> [.., M, N], leading dimensions equal or none on the right."""
+    """Type [.., M, K] @ [.., K, N] as [.., M, N]; leading dimensions equal or none on the right."""
     rows, columns = whole_shape(left, "@"), whole_shape(right, "@")
     if 1 in (len(rows), len(columns)):
         reason = "a block of one dimension is no matrix, ttl.math.unsqueeze(x, 0) makes it one"
@@ -38,20 +38,20 @@ def matmul_type(left: BlockType, right: BlockType) -> BlockType:
 
 
 def _product_in_sources(a: Array, b: Array, phases: int) -> Array:
-    """The right operand comes to source A."""
+    """Multiply with the right operand in source A."""
     found: Array = product_in_phases(lambda right, left: matrix_product(left, right), b, a, phases)
     return found
 
 
-# One for each operand, and one for what the four phases of a product leave out (0.27 % measured).
+# One for each operand, and one for the digits that four phases leave out (0.27 % measured).
 LOST_DIGITS = 3
-# What three phases leave out of a product of bfloat16: the last digit of the left operand times the
-# last three of the right one. (kernel_config.math_fidelity tells where three are chosen.)
+# Three phases leave this out of a product of bfloat16: the left operand's last digit times the
+# right one's last three. (kernel_config.math_fidelity chooses when to use three.)
 LEFT_OUT = 2.0**-11
 
 
 def _sum_bound(spacing: float, a: Array, b: Array) -> Array:
-    """The order of the sum is free: each of the K additions may round differently."""
+    """Return the bound of K additions in any order, each of which may round differently."""
     each = a.shape[-1] * spacing + (cut_off(LOST_DIGITS, a, b) or LEFT_OUT)
     bound: Array = each * np.matmul(np.abs(a), np.abs(b))
     return bound

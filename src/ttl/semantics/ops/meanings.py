@@ -1,4 +1,4 @@
-"""What the meanings of several groups are built of."""
+"""Building blocks that several groups of operations share."""
 
 from __future__ import annotations
 
@@ -14,41 +14,48 @@ from .rules import same_type, unchanged
 from .table import BlockOp, Domain, Kind, Parameter, TileForms
 from .tiles import COMPUTE_API, all_bits, vector, with_integers
 
-Meaning = Callable[..., Any]
+Meaning = Callable[..., Array]
 MATH = ("math",)
 BOTH = ("math", "block")
 
 
 def in_double(meaning: Meaning) -> Meaning:
-    """Evaluate in float64 and round once, where float32 steps would add up or cancel."""
+    """Evaluate in float64 and round once; float32 steps would add up or cancel."""
 
-    def evaluate(*values: Any, **parameters: Any) -> Any:
+    def evaluate(*values: Array, **parameters: Array) -> Array:
         # Not float64(), which makes a scalar of one element in numpy 1.26.
         wide = [np.asarray(value, np.float64) for value in values]
-        return np.float32(meaning(*wide, **{k: np.float64(v) for k, v in parameters.items()}))
+        return as_single(meaning(*wide, **{k: np.float64(v) for k, v in parameters.items()}))
 
     return evaluate
 
 
-def relative_bound(meaning: Meaning) -> Meaning:
-    """Two engines may be one unit in the last place of the DST format apart."""
+def as_single(values: Array) -> Array:
+    """Round doubles to f32."""
+    found: Any = np.float32(values)  # an array of an array, which numpy's types do not know
+    single: Array = found
+    return single
 
-    def bound(spacing: float, *values: Any, **parameters: Any) -> Any:
+
+def relative_bound(meaning: Meaning) -> Meaning:
+    """Return the bound of one unit in the last place of the DST format."""
+
+    def bound(spacing: float, *values: Array, **parameters: Array) -> Array:
         return spacing * np.abs(meaning(*values, **parameters))
 
     return bound
 
 
 def cut_off(steps: int, *operands: object) -> float:
-    """How much of a result is lost, relative to it, where f32 operands come to the matrix unit: so
-    many last digits of a TF32, or nothing if the operands have no more digits than that."""
+    """Return the relative loss of f32 operands in the matrix unit: `steps` units of TF32's last
+    digit, or 0 if TF32 holds the operands exactly."""
     singles = [np.asarray(x, np.float32) for x in operands]
     is_exact = all(np.array_equal(to_tf32(x), x, equal_nan=True) for x in singles)
     return 0.0 if is_exact else steps * TF32_STEP
 
 
 def numbers(**samples: float) -> tuple[Parameter, ...]:
-    """Parameters that are numbers, each with what tests give it."""
+    """Return numeric parameters by name, each with the sample that tests use."""
     return tuple(
         Parameter(name, Kind.NUMBER, sample=sample) for name, sample in samples.items()
     )
@@ -65,7 +72,7 @@ def unary(
     type_rule: Callable[..., BlockType] = unchanged,
     **columns: Any,
 ) -> BlockOp:
-    """A function of one block, elementwise; one that is `exact` has the same value everywhere."""
+    """Make an elementwise function of one block; `exact` means equal bits on all engines."""
     columns.setdefault("bound", None if exact else relative_bound(meaning))
     return BlockOp(
         name,
@@ -91,7 +98,7 @@ def function(
     parameters: tuple[Parameter, ...] = (),
     **columns: Any,
 ) -> BlockOp:
-    """A function of floats that the vector unit has by this name; its parameters are numbers."""
+    """Make a function of floats that the vector unit has under this name."""
     tile = vector(name, include, template=template, arguments=all_bits if parameters else None)
     columns |= {"defined_between": between, "parameters": parameters, "tile": tile}
     return unary(name, meaning, summary, **columns)
@@ -104,8 +111,10 @@ def exact_unary(
     *tiles: Mapping[str, TileForms],
     **columns: Any,
 ) -> BlockOp:
-    """A function of floats and integers, the same bit for bit everywhere; the tiles of floats come
-    first, then those of integers. Most choose."""
+    """Make a function of floats and integers with equal bits on all engines; most only choose.
+
+    `tiles` has the forms of floats first, then those of integers.
+    """
     columns = {"exact": True, "computes": False, **columns}
     tile = with_integers(*tiles)
     return unary(name, meaning, summary, domain=Domain.ALL, tile=tile, **columns)
@@ -114,14 +123,14 @@ def exact_unary(
 def binary(
     name: str, meaning: Meaning, summary: str, operator: str | None = None, **columns: Any
 ) -> BlockOp:
-    """An operation on two blocks, or on a block and a number, elementwise."""
+    """Make an elementwise operation on two blocks, or on a block and a number."""
     return BlockOp(
         name, 2, same_type, meaning, summary, operator, scalars=("a", "b"), **columns
     )
 
 
-def one_where(condition: Any, *values: Any) -> Any:
-    """1 or 0 in the element type of the operands."""
+def one_where(condition: Array, *values: Array) -> Array:
+    """Return 1 or 0 in the element type of the operands."""
     return np.asarray(condition).astype(np.result_type(*values))
 
 

@@ -1,8 +1,8 @@
 """Reductions: dimensions become 1, inside the tile too.
 
-The result stands in column 0 of the tile (innermost dimension reduced), in row 0 (the next one), or
-in element (0, 0) (both); the rest of the tile is zero. The scaler is applied once. Inside the tile
-the matrix unit does it, whose sources cut f32 off to TF32; with `exact_f32` the vector unit.
+The result is in column 0 of the tile (innermost dimension reduced), in row 0 (the next one), or in
+element (0, 0) (both); the rest of the tile is zero. The scaler is applied once. The matrix unit
+reduces inside the tile, and its sources cut f32 off to TF32; with `exact_f32` the vector unit does.
 """
 
 from __future__ import annotations
@@ -47,10 +47,10 @@ def _type_rule(call: str) -> Callable[..., BlockType]:
     return rule
 
 
-def _meaning(reduction: Callable[..., object], in_sources: bool = False) -> Callable[..., Array]:
+def _meaning(reduction: Callable[..., Array], in_sources: bool = False) -> Callable[..., Array]:
     def meaning(
         x: Array,
-        scaler: object,
+        scaler: Array,
         dims: Shape,
         shape: Shape | None,
         exact_f32: bool = False,
@@ -72,32 +72,34 @@ def _meaning(reduction: Callable[..., object], in_sources: bool = False) -> Call
 
 
 def _is_by_matrix_unit(
-    factor: Any, x: Array, reduction: Callable[..., object], reduced: Shape
+    factor: Array, x: Array, reduction: Callable[..., Array], reduced: Shape
 ) -> bool:
-    """Is the scaler a factor of its sums? Else all of the tile is multiplied afterwards, and a
-    negative number makes -0 of what is 0."""
+    """Return whether the matrix unit applies the scaler. Otherwise all of the tile is multiplied
+    afterwards, where a negative number turns 0 into -0."""
     inner = sum(dim >= x.ndim - 2 for dim in reduced)
     is_sum = reduction is _sum and not is_integer_array(x)
     return is_sum and inner > 0 and compositions.fits_scaler_tile(float(factor), inner)
 
 
 def _signed(
-    values: Any, x: Array, reduction: Callable[..., Any], reduced: Shape, exact_f32: bool
-) -> Any:
-    """Zeros: the matrix unit makes no -0, nor does a minimum, which is a difference from 0; for the
-    vector unit a sum of nothing but -0 is -0."""
+    values: Array, x: Array, reduction: Callable[..., Array], reduced: Shape, exact_f32: bool
+) -> Array:
+    """Set the sign of zeros: the matrix unit makes no -0, nor does a minimum, which is a difference
+    from 0; the vector unit's sum of only -0 is -0."""
     if reduction is smallest or (not exact_f32 and _is_inside(reduced, x.ndim)):
-        return values + values.dtype.type(0)
+        unsigned: Array = values + values.dtype.type(0)
+        return unsigned
     if reduction is largest or values.dtype.kind != "f" or values.all():
         return values
     is_minus_zero = np.signbit(x) & (x == 0)
-    return np.where(is_minus_zero.all(axis=reduced, keepdims=True), -0.0, values)
+    is_all: Array = is_minus_zero.all(axis=reduced, keepdims=True)
+    return np.where(is_all, -0.0, values)
 
 
 def _in_tiles(
-    values: Array, reduced: Shape, dtype: np.dtype[np.generic], rest: Any = 0
+    values: Array, reduced: Shape, dtype: np.dtype[np.generic], rest: Array | int = 0
 ) -> Array:
-    """The values at the edge of otherwise empty tiles, along the reduced tile dimensions."""
+    """Put the values at the edge of otherwise empty tiles, along the reduced tile dimensions."""
     extent, edge = _edge(values.shape, reduced)
     tiles = np.full(extent, rest, dtype) if rest or np.signbit(rest) else np.zeros(extent, dtype)
     tiles[edge] = values
@@ -106,14 +108,14 @@ def _in_tiles(
 
 @lru_cache
 def _edge(shape: Shape, reduced: Shape) -> tuple[Shape, tuple[slice, ...]]:
-    """The extent of these tiles, and where in them the values are."""
+    """Return the extent of these tiles, and the values' place in them."""
     inner = {dim for dim in reduced if dim >= len(shape) - 2}
     extent = tuple(TILE_SIZE if dim in inner else size for dim, size in enumerate(shape))
     return extent, tuple(slice(0, size) for size in shape)
 
 
-def _sum(x: Array, dims: Shape) -> Any:
-    """In float64, so that the order of the sum does not show."""
+def _sum(x: Array, dims: Shape) -> Array:
+    """Sum in float64, so that the order of the sum does not show."""
     if is_integer_array(x):
         return np.add.reduce(x, axis=dims, dtype=np.int64, keepdims=True)
     if dims == (x.ndim - 1,) and x.shape[-1] % LANES == 0:
@@ -121,7 +123,7 @@ def _sum(x: Array, dims: Shape) -> Any:
     return np.add.reduce(x, axis=dims, dtype=np.float64, keepdims=True)
 
 
-def _mean(x: Array, dims: Shape) -> Any:
+def _mean(x: Array, dims: Shape) -> Array:
     return _sum(x, dims) / _count(x, dims)
 
 
@@ -130,15 +132,15 @@ def _count(x: Array, dims: Shape) -> int:
 
 
 def _is_inside(reduced: Shape, rank: int) -> bool:
-    """Over dimensions of the tile? Whole tiles are combined by the vector unit."""
+    """Return whether a tile dimension is reduced; the vector unit combines whole tiles."""
     return max(reduced) >= rank - 2
 
 
 def _in_source(
     x: Array, reduction: Callable[..., object], reduced: Shape, phases: int
 ) -> Array:
-    """A sum is a product with the scaler. Over columns alone it has x in source B; a maximum
-    multiplies nothing."""
+    """Cut x off to its source. A sum is a product with the scaler, and over columns alone it has x
+    in source B; a maximum multiplies nothing."""
     if reduction not in (_sum, _mean):
         return to_tf32(x)
     return factor_in_a(x, phases) if x.ndim - 2 in reduced else factor_in_b(x, phases)
@@ -152,24 +154,26 @@ def _lost(x: Array, dims: Shape, exact_f32: bool) -> float:
     return cut_off(LOST_DIGITS, x) if is_inside and not exact_f32 else 0.0
 
 
-def _bound(reduction: Callable[..., Any], adds: bool = False) -> Callable[..., Array]:
-    """One unit in the last place of the DST format, beside what is cut off. The order of a sum is
-    free: each of the additions may round differently."""
+def _bound(reduction: Callable[..., Array], adds: bool = False) -> Callable[..., Array]:
+    """Return the bound of one unit in the last place of the DST format plus the cut-off digits.
+
+    The order of a sum is free: each addition may round differently.
+    """
 
     def bound(
-        spacing: float, x: Array, scaler: Any, dims: Shape, shape: Any, exact_f32: bool = False
+        spacing: float, x: Array, scaler: Array, dims: Shape, shape: object, exact_f32: bool = False
     ) -> Array:
         roundings = _count(x, normal_dims(dims, x.ndim, "")) + 1 if adds else 1
         given = (np.abs(x), np.abs(scaler)) if adds else (x, scaler)
-        magnitude: Any = np.abs(_meaning(reduction)(*given, dims, shape))
+        magnitude: Array = np.abs(_meaning(reduction)(*given, dims, shape))
         found: Array = (roundings * spacing + _lost(x, dims, exact_f32)) * magnitude
         return found
 
     return bound
 
 
-def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
-    """Later versions have no scaler: `reduce_sum(x, dims, shape)`."""
+def _arguments(args: tuple[object, ...], kwargs: dict[str, object]) -> Arguments:
+    """Accept later versions' calls without a scaler: `reduce_sum(x, dims, shape)`."""
     if len(args) > 1 and isinstance(args[1], (list, tuple)):
         names = dict(zip(("dims", "shape"), args[1:], strict=False))
         if not names.keys() & kwargs.keys() and len(args) <= 3:
@@ -178,7 +182,7 @@ def _arguments(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Arguments:
 
 
 def _tile(pool: str) -> dict[str, TileForms]:
-    """Outer dimensions alone are reduced element by element: tiles are copied and combined."""
+    """Return the tile column; outer dimensions alone copy tiles and combine them elementwise."""
 
     def call(dim: str) -> TileCall:
         template = f"<PoolType::{pool}, ReduceDim::{dim}>"
@@ -206,7 +210,7 @@ def _whole(how: str) -> dict[str, TileForms]:
 
 
 def _reduction(
-    name: str, what: str, reduction: Callable[..., object], tile: Tiles, **columns: Any
+    name: str, what: str, reduction: Callable[..., Array], tile: Tiles, **columns: Any
 ) -> BlockOp:
     return BlockOp(
         name,
@@ -260,7 +264,7 @@ _NATIVE: dict[object, int] = {
 
 
 def native_reduction(meaning: Callable[..., object], parameters: Mapping[str, object]) -> int:
-    """The number that block_math.row_reduced() knows a meaning by, or -1."""
+    """Return the number of a meaning in block_math.row_reduced(), or -1."""
     if parameters.get("dims") != (-1,) or parameters.get("exact_f32"):
         return -1
     return _NATIVE.get(meaning, -1)

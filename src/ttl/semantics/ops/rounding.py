@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
+from ..dtypes import Array
 from . import compositions
-from .meanings import Meaning, exact_unary, numbers, one_where, unary
+from .meanings import Meaning, as_single, exact_unary, numbers, one_where, unary
 from .special_values import clamp, has_no_sign
 from .table import BlockOp, Kind, Parameter, TileCall
 from .tiles import (
@@ -27,27 +26,28 @@ _LARGEST = float(np.finfo(np.float32).max)
 _MOST_DECIMALS = 38  # 10 to that power is an f32
 
 
-def _round(x: Any, decimals: int) -> Any:
-    """Half to even. In float64 the scaled number is exact, so only a true tie is one. One that is
-    too large for an f32 when it has been scaled stays so. A product comes last, and the vector unit
-    makes no -0."""
+def _round(x: Array, decimals: int) -> Array:
+    """Round to decimals, half to even; float64 scales exactly, so only true ties are ties.
+
+    A scaled number too large for an f32 becomes infinite. The vector unit makes no -0.
+    """
     if abs(decimals) > _MOST_DECIMALS:
         return _power_of_ten(-decimals) * np.rint(x * _power_of_ten(decimals)) + np.float32(0)
     scale = 10.0 ** abs(decimals)
-    wide: Any = np.asarray(x, np.float64)
+    wide: Array = np.asarray(x, np.float64)
     if decimals < 0:
-        return np.float32(np.rint(wide / scale) * scale + 0.0)
-    scaled: Any = wide * scale
+        return as_single(np.rint(wide / scale) * scale + 0.0)
+    scaled: Array = wide * scale
     scaled = np.where(np.abs(scaled) > _LARGEST, np.copysign(np.inf, wide), scaled)
-    return np.float32(np.rint(scaled) / scale + 0.0)
+    return as_single(np.rint(scaled) / scale + 0.0)
 
 
 def _power_of_ten(n: int) -> np.float32:
     return np.float32(np.inf if n > _MOST_DECIMALS else 10.0 ** max(n, -99))
 
 
-def _round_bound(spacing: float, x: object, decimals: int) -> Any:
-    """Where scaling brings a number to a tie, or away from one, it may go the other way."""
+def _round_bound(spacing: float, x: Array, decimals: int) -> Array:
+    """Return the bound, which adds a step where scaling may move a number to or off a tie."""
     step = 10.0 ** -decimals
     scaled = np.abs(np.asarray(x, np.float64)) / step
     from_tie = np.abs(scaled - np.floor(scaled) - 0.5)
@@ -56,7 +56,7 @@ def _round_bound(spacing: float, x: object, decimals: int) -> Any:
 
 
 def between_limits(name: str, **columns: object) -> BlockOp:
-    """clamp, which has two names on the chip."""
+    """Make clamp, which has two names on the chip."""
     include = "eltwise_unary/clamp.h"
     return exact_unary(
         name,
@@ -72,18 +72,22 @@ def between_limits(name: str, **columns: object) -> BlockOp:
     )
 
 
-def _signbit(x: object) -> Any:
-    """Not numpy's, nor C's: 1 for positive numbers and +0, else 0."""
+def _signbit(x: Array) -> Array:
+    """Return 1 for positive numbers and +0, else 0; numpy's and C's are the opposite."""
     return one_where(has_no_sign(x), x)
 
 
-def _sign(x: Any) -> Any:
+def _sign(x: Array) -> Array:
     if x.dtype.kind == "i":
         return np.sign(x)
     return np.where(x == 0, np.float32(0), np.copysign(np.float32(1), x))
 
 
-def _heaviside(x: Any, value: Any) -> Any:
+def _threshold(x: Array, threshold: Array, value: Array) -> Array:
+    return np.where(x > threshold, value, x)
+
+
+def _heaviside(x: Array, value: Array) -> Array:
     return np.where(x == 0, value, _signbit(x))
 
 
@@ -115,7 +119,7 @@ OPS = (
     between_limits("clamp"),
     exact_unary(
         "threshold",
-        lambda x, threshold, value: np.where(x > threshold, value, x),
+        _threshold,
         "x, or value where x > threshold",
         composed(compositions.threshold),
         whole_composed(compositions.threshold),
@@ -133,7 +137,7 @@ OPS = (
         "signbit",
         _signbit,
         "1 where x is positive or +0, else 0",
-        vector("signbit", then=_ONE_LESS),  # the chip's is C's; 1 less that is the language's
+        vector("signbit", then=_ONE_LESS),  # the chip has C's; 1 - x makes it the language's
         whole_composed(lambda do, x: do("ge", x, do.number(0, x))),
     ),
     unary(

@@ -1,18 +1,17 @@
 """Type rules that several groups of operations share.
 
-rule OPEN   a size of 0 is one that is not known yet: a broadcast without a shape takes it from what
-            it meets, as a fill without a shape takes all sizes
+rule OPEN   a size of 0 is not known yet: a broadcast without a shape takes it from the value that
+            it is combined with, as a fill without a shape takes all sizes
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache, partial
-from typing import Any
 
 from ttl.diagnostics import RuleBroken, codes, wrong_argument
 
-from ..dtypes import DType, common_float
+from ..dtypes import Array, DType, common_float
 from ..layout import ROW_MAJOR_LAYOUT
 from ..rounding import LANGUAGE, Rounding
 from ..types import BlockType, Shape
@@ -24,7 +23,7 @@ OPEN = 0
 def result_type(
     op: BlockOp, types: Sequence[BlockType], parameters: Mapping[str, object]
 ) -> BlockType:
-    """The type of `op` on operands of these types; RuleBroken if they do not fit."""
+    """Return the type of `op` on operands of these types, or raise RuleBroken."""
     for type_ in types:
         refuse_row_major(type_)
     _check_domain(op, dtype := operand_dtype(types))
@@ -40,12 +39,11 @@ def meaning_of(
     result: BlockType,
     rounding: Rounding = LANGUAGE,
     in_16_bits: bool = False,
-) -> Callable[..., Any]:
-    """The meaning of `op` on arrays of values of these types, which may come to the matrix unit and
-    to registers of 16 bits.
+) -> Callable[..., Array]:
+    """Return the meaning of `op` on arrays of these types, in the matrix unit or 16-bit registers.
 
-    The array of a block of one dimension has the rows of its tiles too: dimensions are counted from
-    the end there.
+    The array of a block of one dimension has a dimension more, its tiles' rows, so dimensions are
+    counted from the end.
     """
     found = (op.in_16_bits if in_16_bits else None) or op.meaning
     if rounding.cuts_sources and op.in_sources is not None:
@@ -57,7 +55,7 @@ def meaning_of(
     if not names or 1 not in ranks:
         return found
 
-    def meaning(*values: Any, **parameters: object) -> Any:
+    def meaning(*values: Array, **parameters: object) -> Array:
         for name in names:
             dims = normal_dims(parameters[name], max(ranks), "")
             parameters[name] = tuple([dim - max(ranks) for dim in dims])
@@ -66,18 +64,18 @@ def meaning_of(
     return meaning
 
 
-def _inexact(meaning: Callable[..., object]) -> Callable[..., Any]:
-    """A reduction that is to be exact is made so in 32-bit registers only."""
+def _inexact(meaning: Callable[..., Array]) -> Callable[..., Array]:
+    """Ignore `exact_f32`, which reductions obey in 32-bit registers only."""
     return lambda *values, exact_f32=False, **parameters: meaning(*values, **parameters)
 
 
 def operand_dtype(types: Sequence[BlockType]) -> DType | None:
-    """The element type an operation works in; None among fills alone."""
+    """Return the element type an operation works in, or None if all operands are fills."""
     return next((type_.dtype for type_ in types if type_.dtype is not None), None)
 
 
 def refuse_row_major(type: BlockType) -> None:
-    """The chip computes on tiles."""
+    """Raise RuleBroken for a row-major block: the chip computes on tiles."""
     if type.layout is ROW_MAJOR_LAYOUT:
         raise RuleBroken(
             codes.LAYOUT_MISMATCH,
@@ -103,7 +101,7 @@ def _check_domain(op: BlockOp, dtype: DType | None) -> None:
 
 
 def refuse_integers(op: BlockOp, dtype: DType) -> RuleBroken:
-    """Of an operation whose tile column has no form for them: only the matrix unit does it."""
+    """Describe an operation that only the matrix unit does, which has no integers."""
     floats = "ttl.math.typecast(x, ttnn.bfloat16)"
     return RuleBroken(
         codes.NO_INTEGERS,
@@ -121,7 +119,7 @@ def is_complete(shape: Shape | None) -> bool:
 
 
 def whole_shape(operand: BlockType, call: str) -> Shape:
-    """The operand's shape, where the meaning needs to know it."""
+    """Return the operand's shape, or raise RuleBroken if it is not known."""
     if operand.shape is None or not is_complete(operand.shape):
         raise RuleBroken(
             codes.SHAPELESS_FILL,
@@ -144,8 +142,10 @@ def unchanged(operand: BlockType) -> BlockType:
 
 
 def same_type(first: BlockType, *others: BlockType) -> BlockType:
-    """All operands agree; a fill adapts to the others. Floats need not have the same type: all of
-    them have the format of DST where they meet."""
+    """Return the type that all operands agree on; a fill adapts to the others.
+
+    Floats may differ in type: in DST all have its format.
+    """
     agreed = first
     for other in others:
         agreed = BlockType(_agreed_shape(agreed, other), _agreed_dtype(agreed, other))
@@ -168,13 +168,12 @@ def _agreed_shape(left: BlockType, right: BlockType) -> Shape | None:
 
 
 def with_rank(shape: Shape, rank: int) -> Shape:
-    """The specification adds a block of shape (1, 1) to one of (1, 1, 1): leading ones count
-    nothing."""
+    """Add leading ones, which shapes may differ by according to the specification."""
     return (1,) * (rank - len(shape)) + shape
 
 
 def meet(left: Shape, right: Shape) -> Shape | None:
-    """What both become, each giving the other the sizes it lacks; None if they differ."""
+    """Merge two shapes, each filling in the other's open sizes; None if they differ."""
     if left == right:
         return left
     rank = max(len(left), len(right))
@@ -199,7 +198,7 @@ def _agreed_dtype(left: BlockType, right: BlockType) -> DType | None:
 
 
 def store_type(value: BlockType, block: BlockType) -> BlockType:
-    """A stored value has the shape of the block; its element type is converted if it may be."""
+    """Return the type of a stored value, or raise RuleBroken if it cannot become the block's."""
     refuse_row_major(block)
     refuse_row_major(value)
     assert block.shape is not None and block.dtype is not None
@@ -223,7 +222,7 @@ def store_type(value: BlockType, block: BlockType) -> BlockType:
 
 @lru_cache
 def normal_dims(dims: Shape, rank: int, call: str) -> Shape:
-    """Dimensions counted from 0, each named once."""
+    """Return dimensions counted from 0, sorted; raise RuleBroken for a wrong or doubled one."""
     counted = [dim + rank if dim < 0 else dim for dim in dims]
     strange = [dim for dim in dims if not -rank <= dim < rank]
     if strange or len(set(counted)) != len(counted):
@@ -238,7 +237,7 @@ def normal_dims(dims: Shape, rank: int, call: str) -> Shape:
 
 
 def check_result_shape(shape: Shape | None, found: Shape, call: str) -> None:
-    """A shape that is given where it follows from the operand must be the one that follows."""
+    """Raise RuleBroken if the given shape is not the one that follows from the operand."""
     if shape is not None and shape != found:
         raise RuleBroken(
             codes.SHAPE_MISMATCH,

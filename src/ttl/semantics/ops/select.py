@@ -9,7 +9,7 @@ import numpy as np
 
 from ttl.diagnostics import wrong_argument
 
-from ..dtypes import DType
+from ..dtypes import Array, DType
 from ..layout import TILE_LAYOUT, as_layout
 from ..ttnn_values import as_sizes
 from ..types import TILE_SHAPE, BlockType, Shape
@@ -21,12 +21,12 @@ from .table import Arguments, BlockOp, Domain, Kind, Parameter
 from .tiles import composed, whole_composed, with_integers
 
 
-def _fill(value: float, shape: Shape | None, dtype: DType | None) -> Any:
+def _fill(value: float, shape: Shape | None, dtype: DType | None) -> Array:
     return np.array(value, np.float64)
 
 
 def _fill_arguments(args: tuple[object, ...], kwargs: dict[str, object]) -> Arguments:
-    """`layout=` and `tile=` name what every value has."""
+    """Drop `layout=` and `tile=`; raise RuleBroken if they name what values do not have."""
     kwargs = dict(kwargs)
     for name, names_it in (("layout", _is_tiled), ("tile", _is_whole_tile)):
         given = kwargs.pop(name, None)
@@ -39,13 +39,17 @@ def _fill_arguments(args: tuple[object, ...], kwargs: dict[str, object]) -> Argu
     return shape_of_block(0, args, kwargs)
 
 
-def _is_tiled(layout: Any) -> bool:
+def _is_tiled(layout: object) -> bool:
     return as_layout(layout) is TILE_LAYOUT
 
 
 def _is_whole_tile(tile: object) -> bool:
     shape = getattr(tile, "tile_shape", tile)
     return as_sizes(shape) == TILE_SHAPE
+
+
+def _where(c: Array, a: Array, b: Array) -> Array:
+    return np.where(c != 0, a, b)
 
 
 def _selection(name: str, meaning: Meaning, summary: str, **columns: Any) -> BlockOp:
@@ -99,7 +103,7 @@ OPS = (
     ),
     _selection(
         "where",
-        lambda c, a, b: np.where(c != 0, a, b),
+        _where,
         "a, or b where c is 0",
         tile=with_integers(
             composed(compositions.where), whole_composed(lambda do, c, a, b: do("select", c, a, b))

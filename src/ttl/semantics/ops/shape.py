@@ -1,13 +1,13 @@
-"""Operations that arrange elements anew.
+"""Operations that rearrange elements.
 
 Dimensions are counted in shape units: the two innermost count tiles. A broadcast over one of these
-starts inside the tile, from the column, row or element in which a reduction leaves its result.
+starts inside the tile, from the column, row or element that holds the result of a reduction.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any
 
 import numpy as np
 
@@ -50,7 +50,7 @@ def _broadcast_type(x: BlockType, dims: Shape, shape: Shape | None) -> BlockType
 
 
 def _broadcast(x: Array, dims: Shape, shape: Shape | None) -> Array:
-    """The first column, row or element; it counts for all the others."""
+    """Return the first column, row or element, which stands for all the others."""
     return x[_first(dims, x.ndim)]
 
 
@@ -96,8 +96,10 @@ def _unsqueeze_type(x: BlockType, dim: Shape) -> BlockType:
 
 
 def _outer_dims(dim: Shape, rank: int, rank_without: int, call: str) -> Shape:
-    """The two innermost dimensions are rows and columns of tiles; only the columns are left of a
-    block that has one row of them."""
+    """Return dimensions in front of the tiles' rows and columns, or raise RuleBroken.
+
+    A block of one dimension is a row of tiles, so only its columns are excluded.
+    """
     dims = normal_dims(dim, rank, call)
     inner = 1 if rank_without == 1 else 2
     if any(d >= rank - inner for d in dims):
@@ -110,12 +112,12 @@ def _outer_dims(dim: Shape, rank: int, rank_without: int, call: str) -> Shape:
 
 
 def _in_array(dims: Shape) -> Shape:
-    """Without that of the rows of tiles, which arrays of blocks have in any case."""
+    """Drop dimension -2, the rows of tiles, which arrays of blocks always have."""
     return tuple(dim for dim in dims if dim != -2)
 
 
 def _broadcast_call(type: str) -> TileCall:
-    """The tile comes through source B; from a buffer that is unpacked to DST, through source A."""
+    """Return the call; the tile comes through source B, or A if it is unpacked to DST."""
     template = f"<BroadcastType::{type}>"
     return TileCall(
         f"unary_bcast{template}", f"unary_bcast_init{template}", "bcast.h", sources=(0, 0)
@@ -133,7 +135,9 @@ _BROADCAST_TILES = TileForms(
 _TRANSPOSE_TILES = TileForms(
     by_dims={(-2, -1): TileCall("transpose_tile", "transpose_init", "transpose.h")}
 )
-_VIEWS: tuple[tuple[str, Any, Any, str], ...] = (
+_VIEWS: tuple[
+    tuple[str, Callable[..., BlockType], Callable[..., Array], str], ...
+] = (
     ("squeeze", _squeeze_type, np.squeeze, "x without a leading dimension of size 1"),
     ("unsqueeze", _unsqueeze_type, np.expand_dims,
      "x with a leading dimension of size 1 more, at `dim` of the result"),

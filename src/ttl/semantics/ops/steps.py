@@ -1,15 +1,15 @@
-"""Operations of the chip that users cannot write: compositions, conversions and the tile
-operations of IR that others make are of them.
+"""Operations of the chip that users cannot write: steps of compositions, conversions and tile
+operations in IR that others make.
 
-They stand in registers only, so what they mean in arrays is nowhere needed.
+They work on registers only, so they need no meaning on arrays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from ..dtypes import DType, float32, int32, uint8, uint16, uint32
 from ..types import BlockType, Shape
@@ -37,7 +37,7 @@ from .tiles import (
 _EXP = "eltwise_unary/exp.h"
 
 
-def _meaningless(*values: Any, **parameters: object) -> Any:
+def _meaningless(*values: object, **parameters: object) -> NoReturn:
     raise AssertionError("a step has a meaning on the chip only")
 
 
@@ -50,7 +50,7 @@ def _step(name: str, operands: int, tile: Tiles, summary: str, **columns: Any) -
 
 
 def _with_number(name: str, call: str, include: str, init: str, summary: str) -> BlockOp:
-    """Of a block and a number, which keeps all digits of a float32."""
+    """Make a step on a block and a number, which keeps all digits of a float32."""
     parameter = Parameter("factor" if name == "scaled" else "value", Kind.NUMBER)
     tile = vector(call, include, init=init, arguments=all_bits)
     keeps_digits = {"bound": _meaningless}  # the number is not rounded to the registers' format
@@ -58,7 +58,7 @@ def _with_number(name: str, call: str, include: str, init: str, summary: str) ->
 
 
 def _scale_of_exp(scale: float) -> tuple[str, ...]:
-    """A bfloat16, by its bits."""
+    """Return the scale as the bits of a bfloat16."""
     return "VectorMode::RC", f"0x{int(bits(scale)[:-1], 16) >> 16:04x}u"
 
 
@@ -84,11 +84,11 @@ def _with_zero(name: str, sign: str) -> BlockOp:
 def _whole_step(
     name: str, operands: int, forms: Mapping[str, TileForms], summary: str, **columns: object
 ) -> BlockOp:
-    """Of integers only."""
+    """Make a step for integers only."""
     return _step(name, operands, with_integers({}, forms), summary, **columns)
 
 
-def _as(dtype: DType) -> dict[str, Any]:
+def _as(dtype: DType) -> dict[str, Callable[..., BlockType]]:
     return {"type_rule": partial(with_dtype, dtype=dtype)}
 
 
@@ -117,7 +117,7 @@ def _bitwise(name: str, summary: str) -> BlockOp:
 
 
 def _inside_tiles(name: str, pool: str, dim: str, summary: str) -> BlockOp:
-    """The vector unit's reduction of one tile; the result stands where the matrix unit puts it,
+    """Make the vector unit's reduction of one tile; the result is where the matrix unit puts it,
     and the rest of the tile is undefined."""
     call = f"sfpu_reduce<PoolType::{pool}, DataFormat::{{format}}, ReduceDim::REDUCE_{dim}>"
     init = f"sfpu_reduce_init<PoolType::{pool}, DataFormat::{{format}}>"
@@ -126,10 +126,10 @@ def _inside_tiles(name: str, pool: str, dim: str, summary: str) -> BlockOp:
 
 
 def _of_tiles(name: str, summary: str) -> BlockOp:
-    """A reduction over whole tiles: element by element."""
+    """Make a reduction over whole tiles, element by element."""
     tile = for_integers_too(TileForms(by_dims={(): COPY}))
     dims = (Parameter("dims", Kind.DIMS),)
-    rule: Any = _of_tiles_type
+    rule = _of_tiles_type
     return _step(name, 1, tile, summary, type_rule=rule, parameters=dims, elementwise=False)
 
 

@@ -1,10 +1,10 @@
 """The columns of the op table.
 
-To add an operation, write one entry in a module of this folder: its meaning, and in `tile` the call
-of the chip that does it or the composition of others that does. If the call is new to the host
-executor, it is a row in one of host/runtime/vector_*.cpp. Nothing else is written by hand: the
-functions users call, the IR, the lowering and the tests that compare backends come from the entry,
-and `python tests/conformance/operators_page.py` writes the reference page.
+To add an operation, write one entry in a module of this folder: its meaning, and in `tile` a call
+of the chip or a composition of other operations. If the call is new to the host executor, add a row
+in one of host/runtime/vector_*.cpp. Everything else comes from the entry: the functions users call,
+the IR, the lowering and the tests that compare backends; `python
+tests/conformance/operators_page.py` writes the reference page.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Any
 from ..dtypes import Array, DType
 from ..types import BlockType, Shape
 
+Composition = Callable[..., Any]  # of compositions.Value
 REQUIRED: object = object()  # a parameter without a default
 
 
@@ -27,9 +28,9 @@ class TileCall:
 
     `call` and `init` may end in template arguments, in which {format} is the data format of the
     operand in a register. `include` is relative to api/compute/. A call that `accumulates` adds to
-    what the register holds, so it needs one that is still zero. `arguments` makes the C++ texts
+    the register's contents, so the register must start at zero. `arguments` makes the C++ texts
     that follow the registers, from the operation's parameters. `then` is a call on the result.
-    `sources` says which buffers feed source A and source B.
+    `sources` selects the buffers that feed source A and source B.
     """
 
     call: str
@@ -43,19 +44,18 @@ class TileCall:
 
 @dataclass(frozen=True, slots=True)
 class TileForms:
-    """How an op is done on tiles, by where its operands are.
+    """The ways to do an operation on tiles, by where its operands are.
 
-    `from_buffers`: the matrix unit reads both operands from buffers. `by_tile`: the same for one
-    tile of each, where `from_buffers` takes several. `in_dst`: the vector unit works on DST
-    registers, in place on the first. `left_in_dst`, `right_in_dst`: the matrix unit
-    reads one operand from a register, which gets the result, and the other from a buffer.
-    `with_broadcast`: it reads both from buffers and expands the second, by the dimensions.
-    `by_dims`: operands in buffers, the call chosen by those of the dimensions -2 and -1 that the
-    operation is about. `is_view`: the result has the tiles of the operand, in their order.
-    `composition`: no call does it; it makes the value of other operations (see compositions.py).
-    `exact`: the composition that makes it with all digits of f32, where that was asked for.
-    `is_nothing`: the result is the operand, bit for bit. These are the forms for floats; integers,
-    which are 32 bits wide in a register, have their own, by element type.
+    `from_buffers`: the matrix unit reads both operands from buffers. `by_tile`: takes one tile of
+    each, if `from_buffers` takes several. `in_dst`: the vector unit works on DST registers, in
+    place on the first. `left_in_dst`, `right_in_dst`: the matrix unit reads one operand from a
+    register, which gets the result, and the other from a buffer. `with_broadcast`: it reads both
+    from buffers and expands the second, by dimensions. `by_dims`: operands in buffers, with a call
+    for each set of reduced or expanded dimensions among -2 and -1. `is_view`: the result has the
+    operand's tiles in their order. `composition`: no call does it; other operations make the value
+    (see compositions.py). `exact`: a composition that keeps all digits of f32, on request.
+    `is_nothing`: the result is the operand, bit for bit. These forms are for floats; integers, 32
+    bits wide in a register, have their own by element type.
     """
 
     from_buffers: TileCall | None = None
@@ -66,13 +66,13 @@ class TileForms:
     with_broadcast: Mapping[Shape, TileCall] = field(default_factory=dict)
     by_dims: Mapping[Shape, TileCall] = field(default_factory=dict)
     is_view: bool = False
-    composition: Callable[..., Any] | None = None
-    exact: Callable[..., Any] | None = None
+    composition: Composition | None = None
+    exact: Composition | None = None
     is_nothing: bool = False
     integers: Mapping[str, TileForms] = field(default_factory=dict)
 
     def of(self, dtype: DType) -> TileForms | None:
-        """The forms for operands of this element type; None if there are none."""
+        """Return the forms for operands of this element type, or None."""
         found = self if dtype.is_float else self.integers.get(dtype.spelling)
         return found if found is not None and found.is_there else None
 
@@ -95,7 +95,7 @@ def _with_following(call: TileCall) -> list[TileCall]:
 
 
 class Kind(Enum):
-    """What a parameter is given as; the value says it in messages."""
+    """The kind of value a parameter takes; messages show the enum's value."""
 
     NUMBER = "a number"
     NATURAL = "a natural number"
@@ -109,15 +109,15 @@ class Kind(Enum):
 
     @property
     def decides_types(self) -> bool:
-        """Does the type of the result depend on it?"""
+        """Return whether the type of the result depends on the parameter."""
         return self in (Kind.DIMS, Kind.DTYPE, Kind.SHAPE)
 
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """An argument of a function that is not a block.
+    """A function's argument that is not a block.
 
-    `sample` is a number that shows its effect on floats between -4 and 4; tests give it.
+    `sample` is a number that tests use, with an effect on floats between -4 and 4.
     """
 
     name: str
@@ -134,26 +134,26 @@ class Domain(Enum):
     ALL = "all element types"
 
 
-Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+Arguments = tuple[tuple[object, ...], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class BlockOp:
-    """Everything there is to know about one block operation.
+    """All facts about one block operation.
 
-    `type_rule` gets the operands' types and those parameters that decide types, by name; a number
-    as an operand is to it what a fill without a shape is. `meaning` gets arrays in the carrier of
-    the element type (numbers as scalars of it) and all parameters; the caller rounds its result to
-    the DST format. The arrays of an `elementwise` operation need not be as large as the block: they
-    are equal along the dimensions they lack. `in_sources` is its meaning where f32 operands come to
-    the matrix unit, whose sources cut them off, and are multiplied in so many `phases`; None: they
-    do not come there. `in_16_bits` is its meaning in such registers, if it is another one there;
-    what `is_cut_off` the chip does not round in them. `bound` says how far two engines, the chip
-    among them, may differ before that rounding, given the spacing of the DST format at 1.0 and what
-    `meaning` gets; None means bit for bit. `defined_between` are the floats between which that
-    holds: for others there is no value, or one that an error of the operand changes much. What it
-    `computes` may be a NaN of its own making, which has no sign; an operation that only chooses
-    among what it is given, or is never NaN, does not (rule NAN of special_values.py).
+    `type_rule` gets the operands' types and the parameters that decide types, by name; it sees a
+    number as a fill without a shape. `meaning` gets arrays in the carrier of the element type
+    (numbers as scalars of it) and all parameters; the caller rounds its result to the DST format.
+    The arrays of an `elementwise` operation may be smaller than the block: they are equal along the
+    dimensions they lack. `in_sources` is the meaning for f32 operands in the matrix unit, whose
+    sources cut them off, multiplied in `phases`; None: the matrix unit does not do it. `in_16_bits`
+    is the meaning in 16-bit registers, if it differs there; `is_cut_off`: the chip does not round
+    the result in them. `bound` limits how far two engines, or the chip, may differ before that
+    rounding, given the spacing of the DST format at 1.0 and the arguments of `meaning`; None means
+    bit for bit. The bound holds for floats in `defined_between`: outside there is no value, or one
+    that an error of the operand changes much. An operation that `computes` may make a NaN, which
+    has no sign; one that only chooses among its operands, or is never NaN, does not compute (rule
+    NAN of special_values.py).
     """
 
     name: str
@@ -169,29 +169,29 @@ class BlockOp:
     in_16_bits: Callable[..., Array] | None = None
     is_cut_off: bool = False
     computes: bool = True
-    multiplies: bool = False  # its operands, where the matrix unit does it: in phases
-    operand_names: tuple[str, ...] = ()  # x, or a and b, if empty
+    multiplies: bool = False  # in phases, if the matrix unit does it
+    operand_names: tuple[str, ...] = ()  # if empty: x, or a and b
     operand_defaults: dict[str, float] = field(default_factory=dict)
     scalars: tuple[str, ...] = ()  # the operands that may be numbers
     parameters: tuple[Parameter, ...] = ()
     domain: Domain = Domain.ALL
     defined_between: tuple[float, float] = (-inf, inf)
     elementwise: bool = True
-    rearrange: Callable[..., Arguments] | None = None  # other signatures to the one of the table
-    forms: tuple[str, ...] = ()  # its calls as the help shows them, where there are several
-    aliases: dict[str, str] = field(default_factory=dict)  # keywords of public versions to ours
-    spelled: str = ""  # the name that users write, if it is another
-    with_flags: BlockOp | None = None  # what it is where one of these keywords is given
+    rearrange: Callable[..., Arguments] | None = None  # converts other signatures to the table's
+    forms: tuple[str, ...] = ()  # calls that helps show, if there are several
+    aliases: dict[str, str] = field(default_factory=dict)  # public versions' keywords to ours
+    spelled: str = ""  # the name that users write, if it differs
+    with_flags: BlockOp | None = None  # used instead if a call has one of its parameters
 
     def called_with(self, keywords: Iterable[str]) -> BlockOp:
-        """The operation that a call with these keywords means."""
+        """Return the operation for a call with these keywords: itself or `with_flags`."""
         flags = () if self.with_flags is None else self.with_flags.parameters
         is_given = any(flag.name in keywords for flag in flags)
         return self.with_flags if is_given and self.with_flags is not None else self
 
     @property
     def reads_buffers(self) -> bool:
-        """Does the matrix unit do it where one of two operands is in a buffer?"""
+        """Return whether the matrix unit does it with one of two operands in a buffer."""
         return any(forms.left_in_dst is not None for forms in self.tile.values())
 
     @property
@@ -199,21 +199,21 @@ class BlockOp:
         return self.operand_names or (("a", "b") if self.operands == 2 else ("x",))[: self.operands]
 
     def keyword(self, given: str) -> str:
-        """Our name of an argument that public versions call differently."""
+        """Return our name of an argument that public versions may call differently."""
         if given in ("expr", "block") and self.operands:
             return self.names[0]
         return self.aliases.get(given, given)
 
     @property
     def spelling(self) -> str:
-        """What a user writes to get it."""
+        """The operator or function that users write."""
         if self.operator:
             return f"operator {self.operator}"
         return f"ttl.{'.'.join((*self.namespaces[:1], self.spelled or self.name))}()"
 
     @property
     def calls(self) -> tuple[str, ...]:
-        """The right ways to call it."""
+        """The correct calls, for helps."""
         if self.forms:
             return self.forms
         arguments = [*self.names, *(_shown(parameter) for parameter in self.parameters)]

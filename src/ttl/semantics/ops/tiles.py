@@ -1,4 +1,4 @@
-"""The tile column: which calls of the chip's compute interface do an operation on tiles.
+"""The tile column: the calls of the chip's compute interface for each operation.
 
 Spellings are those of device API 0.81. A number reaches the chip as the bits of a float32.
 """
@@ -20,17 +20,17 @@ NEAREST = "<ckernel::DstRoundingMode::NearestEven>"
 
 
 def bits(number: float) -> str:
-    """As C++ text, for parameters that take a float by its bits."""
+    """Return a float's bits as C++ text."""
     return f"0x{int.from_bytes(pack('>f', number)):08x}u"
 
 
 def all_bits(**numbers: float) -> tuple[str, ...]:
-    """Every parameter, in the order of the table."""
+    """Return every parameter's bits, in the order of the table."""
     return tuple(bits(number) for number in numbers.values())
 
 
 def all_words(**numbers: float) -> tuple[str, ...]:
-    """The same of integers, in two's complement."""
+    """Return every integer parameter in two's complement, like all_bits() for floats."""
     return tuple(f"{int(number) % 2**32}u" for number in numbers.values())
 
 
@@ -47,7 +47,7 @@ def vector(
     arguments: Encoding | None = None,
     then: TileCall | None = None,
 ) -> dict[str, TileForms]:
-    """The vector unit's `<name>_tile`, set up by `<name>_tile_init` unless it has another init."""
+    """Return the vector unit's `<name>_tile`, with `<name>_tile_init` unless `init` is given."""
     call = TileCall(
         f"{name}_tile{template}",
         (init or f"{name}_tile_init") + (template if init is None else ""),
@@ -63,7 +63,7 @@ def binary_vector(name: str) -> dict[str, TileForms]:
 
 
 def arithmetic(name: str, template: str = NEAREST) -> dict[str, TileForms]:
-    """Add, sub and mul, which the matrix unit can do too."""
+    """Return the forms of add, sub and mul, which the matrix unit can do too."""
     reuse = "EltwiseBinaryReuseDestType"
     return {
         API: TileForms(
@@ -109,7 +109,7 @@ def rounding(name: str, arguments: Encoding | None = None) -> dict[str, TileForm
 
 # Integers -----------------------------------------------------------------------------------------
 
-# A uint16 or uint8 is an int32 in a register, so its arithmetic has to be cut off.
+# A uint16 or uint8 is an int32 in a register, so arithmetic must drop its upper bits.
 SIGNED, UNSIGNED = "int32", "uint32"
 NARROW = tuple(dtype.spelling for dtype in dtypes.NARROW)
 REGISTER_FORMATS = {SIGNED: "Int32", UNSIGNED: "UInt32"} | dict.fromkeys(NARROW, "Int32")
@@ -117,7 +117,7 @@ INTEGERS = tuple(REGISTER_FORMATS)
 
 
 def low_bits(count: int) -> TileCall:
-    """What a narrow integer keeps of a result."""
+    """Return the call that keeps the bits of a narrow integer."""
     return TileCall(
         "bitwise_and_tile<DataFormat::{format}>",
         "bitwise_and_tile_init",
@@ -134,20 +134,20 @@ def composed(composition: Callable[..., object]) -> Tiles:
 
 
 def with_integers(floats: Mapping[str, TileForms], *groups: Mapping[str, TileForms]) -> Tiles:
-    """The column of an operation that integers have too, by element type."""
+    """Return a tile column with forms for floats, and for integers by element type."""
     forms = floats.get(API, TileForms())
     return {API: replace(forms, integers={k: v for group in groups for k, v in group.items()})}
 
 
 def for_integers_too(forms: TileForms) -> Tiles:
-    """The column of an operation that moves elements, whatever they are."""
+    """Return the tile column of an operation that only moves elements, of any type."""
     return {API: replace(forms, integers=dict.fromkeys(REGISTER_FORMATS, forms))}
 
 
 def whole(
     name: str, include: str, *, init: str | None = None, wraps: bool = False, **columns: Any
 ) -> dict[str, TileForms]:  # fmt: skip
-    """A call with the data format as its template, for all integers."""
+    """Return the forms of a call with the data format as its template, for all integers."""
     call = TileCall(
         f"{name}_tile<DataFormat::{{format}}>", init or f"{name}_tile_init", include, **columns
     )

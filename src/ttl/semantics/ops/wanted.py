@@ -1,4 +1,4 @@
-"""What to write in the place of a number where only a block will do."""
+"""Helps for a number in a place where only a block works."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NEED_SHAPES = {*REDUCTIONS, "broadcast", "transpose"}
 
 
 def takes_number(op: BlockOp, position: int, operands: Sequence[BlockType | None]) -> bool:
-    """May an operand be a number? None stands for an operand that is not a block."""
+    """Return whether an operand may be a number; None stands for an operand that is no block."""
     return op.names[position] in op.scalars and any(each is not None for each in operands)
 
 
@@ -24,7 +24,7 @@ def helps_instead(
     operands: Sequence[BlockType | None] = (),
     is_number_allowed: bool = False,
 ) -> tuple[str, ...]:
-    """For a number or a bool, and for nothing else; `op` is None where it is stored."""
+    """Return the helps for a number or a bool, none for other values; `op` is None for a store."""
     if isinstance(value, bool):
         if is_number_allowed:
             return (f"write {int(value)}: a bool is a truth value, not a number",)
@@ -40,7 +40,7 @@ def _written(number: object) -> str:
 def fill_helps(
     number: str, op: BlockOp | None = None, operands: Sequence[BlockType | None] = ()
 ) -> tuple[str, ...]:
-    """`number` is one, or the name of one."""
+    """Return the helps to fill a block with `number`, a number or the name of one."""
     if op is not None and op.operator == "@":
         return _product_helps(number, operands)
     if op is not None and op.name in NEED_SHAPES:
@@ -49,7 +49,7 @@ def fill_helps(
 
 
 def _product_helps(number: str, operands: Sequence[BlockType | None]) -> tuple[str, ...]:
-    """The product with a square of numbers has the shape of the other operand."""
+    """Return the helps for `@` with a number, whose square block keeps the other's shape."""
     scaled = f"write x * {number} to multiply each element of x"
     known = [each.shape for each in operands if each is not None and each.shape is not None]
     if not known or not is_complete(known[0]) or len(known[0]) < 2:

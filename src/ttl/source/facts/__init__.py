@@ -1,7 +1,6 @@
-"""What backends need to know of a program beside its kernels themselves.
+"""Facts about a program that backends need besides its kernels.
 
-The facts are read when somebody first asks for them, and `Program` carries them: simulator and
-compiler cannot decide differently.
+`Program` carries the facts, computed on demand, so simulator and compiler decide the same.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def facts_of(program: Program) -> Facts:
 
 
 class Facts:
-    """Each is read at the first question."""
+    """The facts of one program, each computed when first asked for."""
 
     def __init__(self, program: Program):
         self.operation = program.operation
@@ -43,7 +42,7 @@ class Facts:
 
     @computed_once
     def points(self) -> list[CodePoints]:
-        """The supplied calls of all kernels and helpers."""
+        """List the supplied calls of all kernels and helpers."""
         return kernel_points(kernel.function for kernel in self.kernels)
 
     @computed_once
@@ -61,14 +60,14 @@ class Facts:
 
     @computed_once
     def may_meet_numpy(self) -> bool:
-        """May a kernel meet numbers of numpy, which are Python's there?"""
+        """May a kernel handle numpy numbers? Kernels treat them as Python's."""
         return may_meet_numpy(
             kernel.function for kernels in self.nodes_kernels for kernel in kernels
         )
 
     @computed_once
     def is_unusual(self) -> bool:
-        """May the compiler refuse a kernel for Python that is no part of the language?"""
+        """May the compiler refuse a kernel because of Python that is not in the language?"""
         return is_unusual(kernel.function for kernels in self.nodes_kernels for kernel in kernels)
 
     @property
@@ -77,13 +76,13 @@ class Facts:
 
     @computed_once
     def dest_dtype(self) -> DType:
-        """The format of the float values of expressions in the compute kernel."""
+        """Return the format of float values in the compute kernel's expressions."""
         is_chosen = not self.fp32_dest_acc_en and float16 in self.buffers
         return dest_dtype(self.fp32_dest_acc_en, self._uses.held if is_chosen else ())
 
     @computed_once
     def _uses(self) -> Uses:
-        """Of the compute kernel on any node: there is one for all of them."""
+        """Collect the uses of the compute kernels of all nodes, which are one kernel."""
         found = Uses()
         for kernels in self.nodes_kernels:
             for kernel in kernels:
@@ -92,8 +91,8 @@ class Facts:
         return found
 
 
-# What a kernel uses, by its code and by what the names in it stand for. No lru_cache: with the
-# function as a key the tensors and buffers of its operation would be kept.
+# The uses of a kernel, keyed by its code and the values of its names. An lru_cache keyed by
+# function would keep the operation's tensors and buffers alive.
 _USES: Recent[Uses] = Recent(1024)
 
 

@@ -1,20 +1,20 @@
-"""What expressions do with handles: make, name, finish, keep them, give them to functions.
+"""The effects of expressions on handles: make, name, finish, keep and pass them.
 
 Each path is evaluated by itself: an expression gives the paths after it, each with its value.
-Functions whose tree is known are gone into where they are called (reading.py).
+Calls go into functions whose tree is known (reading.py).
 
 rule HANDLE  an acquire (`x.reserve()`, `x.wait()`) makes a block, `ttl.copy()` a transfer, a call
-             of a helper what the helper returns
-rule HOLDER  variables hold handles, also in lists, tuples and groups. What is given to somebody
-             unknown, or into an attribute, is finished elsewhere: the run reports it if it is not
-rule CALLED  whoever gets a function may call it
+             of a helper whatever the helper returns
+rule HOLDER  variables hold handles, also in lists, tuples and groups. A handle passed to an unknown
+             function, or stored in an attribute, is finished elsewhere, or the run reports it
+rule CALLED  a callee may call any function it gets
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .. import tree
 from ..bindings import Around, Binding, Variable
@@ -50,13 +50,13 @@ Results = Iterator[tuple[State, Value]]
 
 
 class Evaluation:
-    """In one call of a function."""
+    """The evaluation of expressions in one call of a function."""
 
     def __init__(self, reading: Reading, closure: Closure):
         self.reading, self.around = reading, closure.around
         self.scope = closure.function.scope
         self.liveness, self.bodies = reading.facts_of(closure.function)
-        self.current: tree.Statement  # that is passed
+        self.current: tree.Statement  # being passed
         # The calls that made handles of this function, and the bodies around them.
         self.own: dict[tree.Call, tuple[tree.Body, ...]] = {}
 
@@ -85,7 +85,7 @@ class Evaluation:
         return [(after, united(values)) for after, values in self.several(nodes, state)]
 
     def known(self, node: tree.Node, state: State) -> frozenset[Known]:
-        """The same without what the evaluation does."""
+        """Return what is known of an expression, without evaluating its effects."""
         if isinstance(node, tree.Name):
             binding = node.binding
             if isinstance(binding, Around):
@@ -108,7 +108,7 @@ class Evaluation:
         for after, owner in self.value(node.owner, state):
             known = values.attributes(owner.known, node.name)
             self.reading.note(known)
-            after = after.escaped(owner) if node.name in TAKEN else after  # somebody calls it
+            after = after.escaped(owner) if node.name in TAKEN else after  # a caller may call it
             yield after, Value(known=known)
 
     def item(self, node: tree.Item, state: State) -> Results:
@@ -122,7 +122,7 @@ class Evaluation:
             yield after, value
 
     def binary(self, node: tree.Binary, state: State) -> Result:
-        """A sum of lists has what is in them; a sum of blocks is a value of its own."""
+        """Evaluate an operator: a sum of lists has their items, a sum of blocks is a new value."""
         if any(
             isinstance(each, (tree.Sequence, tree.Comprehension))
             or (isinstance(each, tree.Item) and isinstance(each.index, tree.Slice))
@@ -139,7 +139,7 @@ class Evaluation:
         ]
 
     def outcomes(self, test: tree.Expression, state: State) -> tuple[list[State], list[State]]:
-        """The paths on which a test is true, and those on which it is not."""
+        """Split the paths by the outcome of a test."""
         key, truth = test_of(test)
         sides: tuple[list[State], list[State]] = [], []
         for after, _ in self.value(test, state):
@@ -151,7 +151,7 @@ class Evaluation:
         return sides
 
     def truth(self, test: tree.Expression, state: State) -> bool | None:
-        """Of `held`, `held is not None` and flags, where it is known."""
+        """Return the truth of `held`, `held is not None` and flags, where it is known."""
         if isinstance(test, tree.Unary) and test.sign == "not":
             truth = self.truth(test.operand, state)
             return None if truth is None else not truth
@@ -174,7 +174,7 @@ class Evaluation:
 
     def logic(self, node: tree.Logic, state: State) -> Result:
         found = self.value(node.operands[0], state)
-        for part in node.operands[1:]:  # each may be the last that is evaluated
+        for part in node.operands[1:]:  # each may be the last one evaluated
             found = few([*found, *(each for s, _ in found for each in self.value(part, s))])
         return found
 
@@ -192,7 +192,7 @@ class Evaluation:
                 tested
                 for before in states
                 for over, value in self.value(each.over, before)
-                for after in [over if each is first else over.escaped(value)]  # no name can have it
+                for after in [over if each is first else over.escaped(value)]  # no name can hold it
                 for bound in self.assign(each.target, value.item, after)
                 for tested, _ in self.several(each.tests, bound)
             ]
@@ -222,7 +222,7 @@ class Evaluation:
         return [after.escaped(value) for after, _ in self.several(children(target), state)]
 
     def keep(self, node: tree.Expression, container: Value, value: Value, state: State) -> State:
-        """A container of this function's holds it as well."""
+        """Let a container of this function hold the value too."""
         variable = node.binding if isinstance(node, tree.Name) else None
         if not isinstance(variable, Variable) or Sort.OUTSIDE in container.known:
             return state.escaped(value)
@@ -231,7 +231,7 @@ class Evaluation:
         return state.held(variable, value).knowing(variable, others)
 
     def finish(self, value: Value, state: State, is_transfer: bool | None = None) -> State:
-        """Of an item of a container nobody knows which it is: the program finishes all of them."""
+        """Finish a value: all handles of a container, because the item is not known."""
         gone = [h for h in state.held_by(value) if is_transfer in (None, h.is_transfer)]
         for each in gone:
             if value.is_item or each.holders & value.holders <= each.weak:
@@ -288,7 +288,7 @@ class Evaluation:
                 found += self.given(node, callee, closure, state)
         if found:
             return found
-        # What a variable stands for may return a block that it gets, and does not keep it.
+        # The value of a variable may return a block that it gets, and does not keep it.
         binding = getattr(node.function, "binding", None)
         is_variable = isinstance(binding, Variable)
         return [*self.other(node, values.PASSES if is_variable else values.KEEPS, state)]
@@ -309,7 +309,7 @@ class Evaluation:
         ]
 
     def other(self, node: tree.Call, effect: Effect, state: State) -> Results:  # rule CALLED
-        """Of something that is not read."""
+        """Call a function that is not read."""
         for after, given in self.several(node.given, state):
             states = [after]
             for closure in self.reading.closures(known for each in given for known in each.known):
@@ -325,7 +325,7 @@ class Evaluation:
     # The language's own ---------------------------------------------------------------------------
 
     def hidden(self, site: tree.Call) -> Hidden:
-        """The variable for what a call of this function makes."""
+        """Return the hidden variable for the handle that a call of this function makes."""
         self.own.setdefault(site, self.bodies.around[self.current])
         return self.reading.hidden.setdefault(site, Hidden(".held", self.scope))
 
@@ -383,7 +383,7 @@ class Evaluation:
             yield from self.make(replace(handle, tensor=tensors[1]), TRANSFER, after)
 
     def tensor(self, node: tree.Expression, state: State) -> Binding | None:
-        """`a` of `a[0, i]`, and not of `blocks[i]`."""
+        """Return `a` for `a[0, i]`, but None for `blocks[i]`."""
         if not isinstance(node, tree.Item) or not isinstance(node.owner, tree.Name):
             return None
         name = node.owner.binding
@@ -391,7 +391,7 @@ class Evaluation:
         return None if is_held or isinstance(node.index, tree.Constant) else name
 
 
-EXPRESSIONS: dict[type[tree.Node], Callable[[Evaluation, Any, State], Iterable[Any]]] = {
+EXPRESSIONS: dict[type[tree.Node], Callable[..., Iterable[tuple[State, Value]]]] = {
     tree.Attribute: Evaluation.attribute,
     tree.Binary: Evaluation.binary,
     tree.Bind: Evaluation.bind,
@@ -424,7 +424,7 @@ def _result(effect: Effect, given: tuple[Value, ...]) -> Value:
 
 
 def few(found: Result) -> Result:
-    """What one path may have is one value."""
+    """Merge the values of equal states."""
     if len(found) == 1:
         return found
     values: dict[State, Value] = {}

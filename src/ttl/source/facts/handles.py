@@ -1,8 +1,8 @@
-"""The blocks and transfers that paths have at a place, and who holds them: states, and their joins.
+"""The blocks and transfers of a path at one place, and their holders: states, and their joins.
 
 A path is a state: its handles, oldest first, with what is known of variables and of tests. Holders
-of a handle are variables, and for a block the transfers of it that are under way. Two handles
-of one call with the same holders are one: there are finitely many states.
+of a handle are variables, and for a block also its transfers under way. Two handles of one call
+with the same holders are one, so there are finitely many states.
 """
 
 from __future__ import annotations
@@ -17,36 +17,36 @@ from ..python import as_text
 from ..walking import walk
 from .values import ANYTHING, Holder, Known, Value
 
-# Beyond these nobody knows which handles there are together.
+# With more states, they are merged: which handles exist together is lost.
 MOST_STATES = 64
 
-End = tuple[Known | Binding, str]  # of a buffer: what it is, and the method that releases
+End = tuple[Known | Binding, str]  # of a buffer: what is known of it, and the releasing method
 
 NOBODY: frozenset[Holder] = frozenset()
 
 
 class Hidden(Variable):
-    """That the user's text does not have: for what an expression makes, or an assignment loses."""
+    """A variable that the text does not have: for the value of an expression or a replaced one."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Handle:
-    site: tree.Call  # the acquire, the copy, or the call that gave it to this function
+    site: tree.Call  # the acquire, the copy, or the call that returned it to this function
     is_transfer: bool
     holders: frozenset[Holder]
-    end: End | None = None  # of a block: releases of one end keep their order
-    is_named: bool = field(default=False, hash=False)  # has a variable of the user's ever had it?
-    weak: frozenset[Holder] = field(default=NOBODY, hash=False)  # that may have another item
-    leads: frozenset[Holder] = field(default=NOBODY, hash=False)  # that have had its transfers
-    reads: frozenset[Holder] = field(default=NOBODY, hash=False)  # those that a transfer copies
+    end: End | None = None  # of a block: releases at one end keep their order
+    is_named: bool = field(default=False, hash=False)  # has a user's variable ever held it?
+    weak: frozenset[Holder] = field(default=NOBODY, hash=False)  # may hold another item
+    leads: frozenset[Holder] = field(default=NOBODY, hash=False)  # held its transfers
+    reads: frozenset[Holder] = field(default=NOBODY, hash=False)  # a transfer copies these
     writes: frozenset[Holder] = field(default=NOBODY, hash=False)
     tensor: Binding | None = field(default=None, hash=False)  # that it writes to
 
     @property
     def names(self) -> frozenset[Variable]:
-        """The variables of the user's."""
+        """Return the user's variables that hold it."""
         return frozenset(each for each in self.holders if type(each) is Variable)
 
     @property
@@ -55,25 +55,25 @@ class Handle:
 
     @property
     def known_names(self) -> frozenset[Variable]:
-        """Hidden ones only where there are no others."""
+        """Return the names, or the hidden ones if there are no others."""
         return self.names or self.hidden
 
     def held_by(self, holders: Iterable[Holder]) -> bool:
         return not self.holders.isdisjoint(holders)
 
     def copies(self, block: Handle) -> bool:
-        """Is it a transfer of the block that is under way?"""
+        """Is it a transfer, still under way, of this block?"""
         return self.is_transfer and self.site in block.holders
 
     def given_to(self, holder: Holder, value: Value) -> Handle:
-        """One more holder has what the value stands for."""
+        """Add a holder of the value's handles."""
         is_weak = value.is_item or self.holders & value.holders <= self.weak
         is_named = self.is_named or type(holder) is Variable
         weak = self.weak | {holder} if is_weak and isinstance(holder, Variable) else self.weak
         return replace(self, holders=self.holders | {holder}, weak=weak, is_named=is_named)
 
     def without(self, gone: frozenset[Holder]) -> Handle:
-        """These are holders no longer."""
+        """Drop these holders."""
         parts = {name: getattr(self, name) - gone for name in HOLDING}
         is_same = all(len(part) == len(getattr(self, name)) for name, part in parts.items())
         return self if is_same else replace(self, **parts)
@@ -84,7 +84,7 @@ HOLDING = ("holders", "weak", "leads", "reads", "writes")
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """What two tests with the same outcome have in common."""
+    """The key of tests that have the same outcome."""
 
     text: str
     variables: frozenset[Variable]
@@ -108,7 +108,7 @@ class State:
         return self if handles == self.handles else replace(self, handles=handles)
 
     def finished(self, gone: Iterable[Handle]) -> State:
-        """Without these; what had a transfer leads to its blocks from now on."""
+        """Drop these handles; the holders of a dropped transfer now lead to its blocks."""
         gone = {*gone}
         if not gone:
             return self
@@ -126,12 +126,12 @@ class State:
         return self.changed(left)
 
     def escaped(self, value: Value) -> State:
-        """Somebody keeps it: it is finished elsewhere."""
+        """Drop the value's handles, because an unknown holder finishes them elsewhere."""
         gone = {*self.held_by(value)}
         return self.changed(lambda handle: None if handle in gone else handle) if gone else self
 
     def held(self, holder: Holder, value: Value) -> State:
-        """One more has it, beside what it has already."""
+        """Add a holder of the value, which keeps its own handles."""
         if not value.holders:
             return self
         return self.changed(
@@ -139,7 +139,7 @@ class State:
         )
 
     def bound(self, variable: Variable, value: Value) -> State:
-        """The variable has it, and nothing else."""
+        """Assign the value to a variable, which loses its old one."""
         lost = frozenset({variable}) - value.holders
 
         def with_name(handle: Handle) -> Handle:
@@ -155,7 +155,7 @@ class State:
         return replace(self, known=self.known | {(variable, each) for each in known})
 
     def forgetting(self, *variables: Variable) -> State:
-        """What is known of these, and of tests of them."""
+        """Forget what is known of these variables, and the tests that use them."""
         known = frozenset(each for each in self.known if each[0] not in variables)
         tests = frozenset(each for each in self.tests if each[0].variables.isdisjoint(variables))
         is_same = len(known) == len(self.known) and len(tests) == len(self.tests)
@@ -166,7 +166,7 @@ class State:
         return self.forgetting(*variables).changed(lambda handle: handle.without(gone))
 
     def assuming(self, test: Test | None, outcome: bool) -> State | None:
-        """None if the path had another outcome before."""
+        """Return None if the path had another outcome before."""
         if test is None:
             return self
         if (test, not outcome) in self.tests:
@@ -185,7 +185,7 @@ def as_states(several: Iterable[State]) -> States:
 
 
 def merged(states: Iterable[State]) -> State:
-    """One that has what any of them has."""
+    """Return one state with everything that any of them has."""
     states = [*states]
     variables = [{variable for variable, _ in state.known} for state in states]
     common = set.intersection(*variables)
@@ -194,14 +194,14 @@ def merged(states: Iterable[State]) -> State:
 
 
 def names_of(handle: Handle, state: State) -> set[Variable]:
-    """The variables that lead to it, or to a transfer of it; those that surely do first."""
+    """Return the variables that lead to a handle or to a transfer of it, the certain ones first."""
     transfers = (other.known_names for other in state.handles if other.copies(handle))
     several = (handle.names - handle.weak, handle.hidden, handle.names, handle.leads, *transfers)
     return {*next((names for names in several if names), ())}
 
 
 def unless_used(state: State, found: dict[State, list[Handle]]) -> list[Handle]:
-    """What the path is to finish, but for what other paths use later by the same variables."""
+    """List the handles to finish now, not those other paths use later by the same names."""
     used = [
         other.names
         for path, gone in found.items()
@@ -228,9 +228,9 @@ CHANGING = (tree.Bind, tree.Suspend, tree.Item, tree.Function, tree.Comprehensio
 
 @lru_cache(maxsize=1024)
 def test_of(node: tree.Expression) -> tuple[Test | None, bool]:
-    """What tests with the same outcome have in common, and what `true` means for it.
+    """Return the key of tests with this outcome, and the outcome for which the test is true.
 
-    None if it may have another outcome when it is asked again.
+    None if asking again may have another outcome.
     """
     truth = True
     while isinstance(node, tree.Unary) and node.sign == "not":

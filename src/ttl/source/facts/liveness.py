@@ -1,6 +1,6 @@
 """Which variables are used after each statement of a function, on some path: one backward pass.
 
-A variable is in a state if it is mentioned later; the node of `buffer.pop` if the buffer itself
+A state has the variables mentioned later, and the node of `buffer.pop` where the buffer itself
 releases a block.
 """
 
@@ -24,7 +24,7 @@ NONE: Live = frozenset()
 
 
 class Liveness(Backward[Live]):
-    """Of one function: the variables around it are live at its end."""
+    """The liveness in one function; variables of functions around it are live at its end."""
 
     def __init__(self, function: tree.Function):
         super().__init__(NONE)
@@ -44,7 +44,7 @@ class Liveness(Backward[Live]):
         return self.before.get(node, NONE) | self._always
 
     def replaced(self, node: Statement) -> tuple[frozenset[Variable], frozenset[Variable]]:
-        """The variables that it gives values: those it does not mention, those it reads before."""
+        """Return the assigned variables, split by whether the statement reads them first."""
         if node not in self._replaced:
             new = stored(node)
             self._replaced[node] = new - self.uses(node), new & _variables(node, tree.Name)
@@ -66,7 +66,7 @@ class Liveness(Backward[Live]):
     # Mentions -------------------------------------------------------------------------------------
 
     def uses(self, node: tree.Node) -> Live:
-        """What it mentions of that which variables have before it."""
+        """Return the mentions that need a value from before the node."""
         return self.mentions(node) - (given_first(node) - self._captured_ones)
 
     def mentions(self, node: tree.Node) -> Live:
@@ -85,7 +85,7 @@ class Liveness(Backward[Live]):
             yield from self._in(child, seen)
 
     def _name(self, node: tree.Name | tree.Target, seen: frozenset[Variable]) -> Iterator[Mention]:
-        """A function that is mentioned uses the variables around it."""
+        """Yield a variable; a mentioned function uses the variables around it."""
         variable = node.binding
         if not isinstance(variable, Variable):
             return
@@ -99,7 +99,7 @@ class Liveness(Backward[Live]):
                 yield found
 
     def _kept_functions(self, function: tree.Function) -> Live:
-        """What functions use that somebody may call later, under another name."""
+        """Return mentions in functions that may be called later under another name."""
         nodes = [*walk(*function.body)]
         calls = [node for node in nodes if isinstance(node, tree.Call)]
         explained = {part for node in calls for part in (node.function, *node.given)}
@@ -113,7 +113,7 @@ class Liveness(Backward[Live]):
 
 
 def _functions_in(function: tree.Function) -> dict[Variable, list[tree.Function]]:
-    """Those that have names: branches may define several of the same name."""
+    """List the functions with names: branches may define several of the same name."""
     found: dict[Variable, list[tree.Function]] = {}
     for node in walk(*function.body):
         if isinstance(node, tree.Assign) and isinstance(node.value, tree.Function):
@@ -130,7 +130,7 @@ def _captured_by_functions(function: tree.Function) -> frozenset[Variable]:
 
 
 def _evaluated(node: tree.Node) -> list[tree.Node]:
-    """A definition evaluates no body, where it stands; a lambda may be called there."""
+    """List evaluated parts. A `def` evaluates no body; a lambda's body may run right there."""
     if isinstance(node, tree.Assign) and isinstance(node.value, tree.Function):
         function = node.value
         return [*function.decorators, *function.parameters, *node.targets]
@@ -141,12 +141,12 @@ def _evaluated(node: tree.Node) -> list[tree.Node]:
 
 
 def stored(node: tree.Node) -> frozenset[Variable]:
-    """The variables that are certainly given a value, or deleted."""
+    """Return the variables that are certainly assigned or deleted."""
     return _variables(node, tree.Target)
 
 
 def given_first(node: tree.Node) -> frozenset[Variable]:
-    """Those that a `:=` in it certainly gives a value before they are mentioned."""
+    """Return the variables that a `:=` certainly assigns before their first use."""
     given = {each.target for each in _certain(node) if isinstance(each, tree.Bind)}
     first: dict[Variable, tree.Node] = {}
     for each in walk(node) if given else ():
@@ -161,9 +161,9 @@ def _variables(node: tree.Node, kind: type[tree.Name | tree.Target]) -> frozense
 
 
 def _certain(node: tree.Node) -> list[tree.Node]:
-    """The parts that are evaluated on every path."""
+    """List the parts that are evaluated on every path."""
     found = [node]
-    for each in found:  # grows meanwhile
+    for each in found:  # it grows in the loop
         if isinstance(each, (tree.Choice, tree.Logic)):
             found += children(each)[:1]
         elif isinstance(each, tree.Update):

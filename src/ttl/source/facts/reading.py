@@ -1,8 +1,8 @@
-"""A kernel and the functions it calls, read together: each call goes into the function's tree.
+"""Read a kernel together with the functions it calls: each call goes into the function's tree.
 
-rule RETURNED what a function made, and its caller has from then on, the call made
-rule ONCE     of a call with the same arguments on the same path the ends are kept
-rule ALONE    functions that are named, and not called, are read with unknown arguments
+rule RETURNED a handle that a function makes and returns counts as made by the call
+rule ONCE     the ends of a call with the same arguments on the same path are kept
+rule ALONE    functions that are named but not called are read with unknown arguments
 """
 
 from __future__ import annotations
@@ -35,18 +35,18 @@ from .values import (
 )
 
 Given = dict[Variable, Value]
-GENERATOR = 0x2A0  # of co_flags: nobody knows whether the end is reached
+GENERATOR = 0x2A0  # in co_flags: a generator may never reach its end
 
 
 @dataclass(slots=True)
 class Reading:
-    """What is known of all functions that were read."""
+    """The state of all functions that were read."""
 
     trees: dict[tuple[CodeType, str], tree.Function | None] = field(default_factory=dict)
     facts: dict[tree.Function, tuple[Liveness, Bodies]] = field(default_factory=dict)
     hidden: dict[tree.Node, Hidden] = field(default_factory=dict)
     formers: dict[tuple[tree.Assign, Variable], Hidden] = field(default_factory=dict)
-    items: set[tree.Call] = field(default_factory=set)  # the sites of what lists have
+    items: set[tree.Call] = field(default_factory=set)  # the sites whose handles are in lists
     running: list[tree.Function] = field(default_factory=list)
     named: dict[tree.Function, Closure] = field(default_factory=dict)
     calls: dict[object, tuple[Supplies, list[State]]] = field(default_factory=dict)
@@ -61,17 +61,17 @@ class Reading:
                     self.ends(self.named[each], {}, State(), False)
 
     def note(self, known: Iterable[Known]) -> None:
-        """Functions of the user's are named: somebody may call them."""
+        """Note the user's functions among these, because an unknown caller may call them."""
         for closure in self.closures(known):
             self.named.setdefault(closure.function, closure)
 
     def closures(self, known: Iterable[Known]) -> list[Closure]:
-        """The functions among what is known whose trees are known, too."""
+        """Return the functions among these whose trees are known."""
         found = map(self.closure, callees(each for each in known if not isinstance(each, Sort)))
         return [each for each in found if each is not None]
 
     def closure(self, callee: Callee) -> Closure | None:
-        """None if its source is not available, or it is a generator."""
+        """Return None if its source is not available, or it is a generator."""
         function = callee.function
         if isinstance(function, Effect):
             return None
@@ -97,7 +97,7 @@ class Reading:
         return self.calls[key]
 
     def supplies(self) -> dict[tuple[CodeType, str], dict[object, Supply]]:
-        """By the codes of the functions around which there is none."""
+        """Group the supplied calls by the code of outermost functions."""
         found: dict[tuple[CodeType, str], dict[object, Supply]] = {}
         for call, _ in self.calls.values():
             here = found.setdefault(place_of(own_code(call.around)), {})
@@ -114,7 +114,7 @@ class Reading:
         return self.facts[function]
 
     def former(self, node: tree.Assign, variable: Variable) -> Hidden:
-        """The variable for what another has before a statement."""
+        """Return the hidden variable for the value that a variable had before a statement."""
         key = node, variable
         return self.formers.setdefault(key, Hidden(f".{variable.name}", variable.scope))
 
@@ -155,13 +155,13 @@ def _back(
 
 @dataclass(frozen=True, slots=True)
 class _Back:
-    """What a call leaves, as its caller sees it."""
+    """Translate the handles that a call leaves into its caller's view."""
 
     token: Hidden
     node: tree.Call
     call: Supplies
     given: Given
-    taken: frozenset[Holder]  # by functions that are returned
+    taken: frozenset[Holder]  # by returned functions
 
     def handle(self, handle: Handle) -> Handle | None:
         is_made, holders = handle.site in self.call.own, self.holders(handle.holders)

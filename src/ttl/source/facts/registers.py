@@ -1,12 +1,12 @@
-"""What a kernel uses when it runs: buffers, matmuls, reductions, integer types, by its live code.
+"""The register uses of a kernel: buffers, matmuls, reductions, integer types, by its live code.
 
-rule KNOWN     constants are known, what the names around a function stand for, variables that are
-               assigned once, to something known, and what Python makes of these without a call
-rule LIVE      of a branch whose test is known only one side is live; nothing is after a `return`,
-               `raise`, `break` or `continue`; a loop over nothing has no live body
-rule FOLLOWED  a call of a function that is known is read with what is known of its arguments
-rule USED      what is known and goes elsewhere (to the language, into a list, to somebody unknown)
-               is used: buffers in it as such, functions in it are called
+rule KNOWN     constants, values of outer names, variables assigned once to a known value, and
+               Python's results for these without a call are known
+rule LIVE      a branch with a known test has one live side; no code after `return`, `raise`,
+               `break` or `continue` is live, nor the body of a loop over nothing
+rule FOLLOWED  a call of a known function is read with the known arguments
+rule USED      a known value that goes elsewhere (to the language, into a list, to an unknown
+               callee) is used: its buffers count, its functions are called
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from inspect import Parameter as Kinds
 from types import BuiltinMethodType, FunctionType, MethodType, ModuleType
-from typing import Any
+from typing import TypeGuard
 
 from ttl.diagnostics.frames import is_user_file
 from ttl.language.arguments import is_tensor
@@ -43,10 +43,10 @@ MOST_CALLS = 1024
 
 @dataclass(slots=True)
 class Uses:
-    """Of one kernel, or of several."""
+    """The uses of one or several kernels."""
 
-    held: set[DType] = field(default_factory=set)  # by the buffers it uses
-    integers: set[DType] = field(default_factory=set)  # that values may be cast to
+    held: set[DType] = field(default_factory=set)  # by the used buffers
+    integers: set[DType] = field(default_factory=set)  # possible results of a cast
     sums: set[Sum] = field(default_factory=set)
 
     def add(self, other: Uses) -> None:
@@ -57,15 +57,17 @@ class Uses:
 
 @dataclass(slots=True, eq=False)
 class _Frame:
-    """A call that is being read: what is known of its variables."""
+    """The known values of variables in a call being read."""
 
-    function: FunctionType  # that it is of, or is in
-    once: frozenset[Variable]  # that are assigned at one place only
+    function: FunctionType  # called, or around the called one
+    once: frozenset[Variable]  # with one assignment in the text
     depth: int
-    values: ChainMap[Binding, Any] = field(default_factory=ChainMap)  # then those around it
-    returned: list[Any] = field(default_factory=list)
+    values: ChainMap[Binding, object] = field(
+        default_factory=ChainMap
+    )  # followed by the outer ones
+    returned: list[object] = field(default_factory=list)
 
-    def lookup(self, binding: Binding) -> Any:
+    def lookup(self, binding: Binding) -> object:
         if isinstance(binding, Around):
             value = named_value(binding.name, self.function)
             return UNKNOWN if value is MISSING else python_number(value)
@@ -74,38 +76,38 @@ class _Frame:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Nested:
-    """A function that is defined in one of these."""
+    """A function defined in a function being read."""
 
     tree: tree.Function
     frame: _Frame
-    defaults: dict[str, Any]
+    defaults: dict[str, object]
 
 
 Callee = FunctionType | _Nested
 
 
 def live_uses(function: FunctionType, found: Uses) -> None:
-    """Adds what a kernel, and what it calls, uses."""
+    """Add the uses of a kernel and of the functions it calls."""
     reader = _Reader(found)
     try:
         reader.call(function, [], {}, 0)
-    except RecursionError:  # of an expression that Python itself, which runs it, does not mind
+    except RecursionError:  # Python itself can run an expression this deep
         reader.unread(function, ())
 
 
 class _Reader:
     def __init__(self, found: Uses):
         self.found = found
-        self.results: dict[tuple[object, ...], Any] = {}  # of the calls that were read
+        self.results: dict[tuple[object, ...], object] = {}  # of the calls read so far
         self.used: dict[int, object] = {}
-        self.kept: list[object] = []  # else others could get their ids
+        self.kept: list[object] = []  # keeps ids from being used again
 
     # Calls ----------------------------------------------------------------------------------------
 
     def call(
-        self, callee: Callee, arguments: Sequence[Any], keywords: dict[str, Any], depth: int
-    ) -> Any:  # rule FOLLOWED
-        """What it returns, if that is known."""
+        self, callee: Callee, arguments: Sequence[object], keywords: dict[str, object], depth: int
+    ) -> object:  # rule FOLLOWED
+        """Return the result of a call, if it is known."""
         found = callee.tree if isinstance(callee, _Nested) else tree_of(callee)
         if found is None or len(self.results) > MOST_CALLS or depth > DEEPEST_CALL:
             self.unread(callee, (*arguments, *keywords.values()))
@@ -123,7 +125,7 @@ class _Reader:
             self.results[key] = self._result(found, frame)
         return self.results[key]
 
-    def _result(self, function: tree.Function, frame: _Frame) -> Any:
+    def _result(self, function: tree.Function, frame: _Frame) -> object:
         is_end_reached = self.body(function.body, frame)
         if len(frame.returned) == 1 and not is_end_reached:
             return frame.returned[0]
@@ -150,7 +152,7 @@ class _Reader:
         self.use(*given.values())
 
     def unread(self, callee: Callee, arguments: Iterable[object]) -> None:
-        """Without its source, and not to its end: it may use all that it names."""
+        """Assume that a function uses everything it names, because it is not read to its end."""
         self.use(*arguments)
         self.found.sums |= {*Sum}
         if isinstance(callee, FunctionType):
@@ -159,7 +161,7 @@ class _Reader:
             names = (node for node in walk(callee.tree) if isinstance(node, tree.Name))
             self.use(*(callee.frame.lookup(node.binding) for node in names))
 
-    def use(self, *values: Any) -> None:  # rule USED
+    def use(self, *values: object) -> None:  # rule USED
         for value in values:
             if value is UNKNOWN or isinstance(value, SCALARS) or id(value) in self.used:
                 continue
@@ -180,7 +182,7 @@ class _Reader:
     # Statements -----------------------------------------------------------------------------------
 
     def body(self, statements: Iterable[tree.Statement], frame: _Frame) -> bool:  # rule LIVE
-        """Is its end reached?"""
+        """Pass statements; return whether the end is reached."""
         return all(self.statement(statement, frame) for statement in statements)
 
     def statement(self, node: tree.Statement, frame: _Frame) -> bool:
@@ -188,7 +190,7 @@ class _Reader:
             test = truth(self.visit(node.test, frame))
             sides = ((True, node.then), (False, node.otherwise))
             live = [body for outcome, body in sides if test in (None, outcome)]
-            return any([self.body(body, frame) for body in live])  # both are read
+            return any([self.body(body, frame) for body in live])  # a list, to read both
         if isinstance(node, (tree.Loop, tree.While)):
             self._loop(node, frame)
         elif isinstance(node, tree.Assign):
@@ -210,7 +212,7 @@ class _Reader:
                 self._bind(node.target, UNKNOWN, frame)
             self.body(node.body, frame)
 
-    def _bind(self, target: tree.Expression, value: Any, frame: _Frame) -> None:
+    def _bind(self, target: tree.Expression, value: object, frame: _Frame) -> None:
         if isinstance(target, tree.Target) and target.binding in frame.once:
             frame.values[target.binding] = value
         elif (
@@ -225,17 +227,17 @@ class _Reader:
 
     # Expressions ----------------------------------------------------------------------------------
 
-    def visit(self, node: tree.Node | None, frame: _Frame) -> Any:
-        """What it is known to be; all that it may be else is used."""
+    def visit(self, node: tree.Node | None, frame: _Frame) -> object:
+        """Return the known value of a node; use its parts if it is unknown."""
         if isinstance(node, (tree.Binary, tree.Update)) and node.sign == "@":
             self.found.sums.add(Sum.MATMUL)
-        elif isinstance(node, tree.Foreign):  # no kernel can have it; its Python is not read
+        elif isinstance(node, tree.Foreign):  # no kernel can have it, so its Python is not read
             self.found.sums |= {*Sum}
         if node is None:
             return None
         if (special := VISITS.get(type(node))) is not None:
             return special(self, node, frame)
-        values: list[Any] = []
+        values: list[object] = []
         for name in node.parts:
             part = getattr(node, name)
             parts = part if isinstance(part, tuple) else (part,)
@@ -245,14 +247,14 @@ class _Reader:
                 values += [self.visit(each, frame) for each in parts]
         return self.calculated(node, values)
 
-    def calculated(self, node: tree.Node, values: Sequence[Any]) -> Any:
+    def calculated(self, node: tree.Node, values: Sequence[object]) -> object:
         found = calculated(node, values)
         if found is UNKNOWN:
             self.use(*values)
         return found
 
-    def binary(self, node: tree.Binary, frame: _Frame) -> Any:
-        """A sum of a thousand terms is no mistake."""
+    def binary(self, node: tree.Binary, frame: _Frame) -> object:
+        """Read a sum of up to a thousand terms without recursion."""
         chain: list[tree.Expression] = [node]
         while isinstance(last := chain[-1], tree.Binary):
             chain.append(last.left)
@@ -263,32 +265,32 @@ class _Reader:
             value = self.calculated(each, [value, self.visit(each.right, frame)])
         return value
 
-    def attribute(self, node: tree.Attribute, frame: _Frame) -> Any:
+    def attribute(self, node: tree.Attribute, frame: _Frame) -> object:
         owner = self.visit(node.owner, frame)
         found = attribute(owner, node.name)
         if found is UNKNOWN:
             self.use(owner)
         return found
 
-    def bind(self, node: tree.Bind, frame: _Frame) -> Any:
+    def bind(self, node: tree.Bind, frame: _Frame) -> object:
         value = self.visit(node.value, frame)
         self._bind(node.target, value, frame)
         return value
 
-    def choice(self, node: tree.Choice, frame: _Frame) -> Any:
+    def choice(self, node: tree.Choice, frame: _Frame) -> object:
         test = truth(value := self.visit(node.test, frame))
         if test is not None:
             return self.visit(node.then if test else node.otherwise, frame)
         self.use(value, self.visit(node.then, frame), self.visit(node.otherwise, frame))
         return UNKNOWN
 
-    def logic(self, node: tree.Logic, frame: _Frame) -> Any:
-        """While all operands are known, the one that decides."""
+    def logic(self, node: tree.Logic, frame: _Frame) -> object:
+        """Return the operand that decides, while all are known."""
         is_known, value = True, UNKNOWN
         for part in node.operands:
             value = self.visit(part, frame)
             test = truth(value)
-            if test is (node.sign == "or"):  # the others are not looked at
+            if test is (node.sign == "or"):  # Python skips the others
                 break
             is_known = is_known and test is not None
             if not is_known:
@@ -298,7 +300,7 @@ class _Reader:
         self.use(value)
         return UNKNOWN
 
-    def function(self, node: tree.Function, frame: _Frame) -> Any:
+    def function(self, node: tree.Function, frame: _Frame) -> object:
         defaults = {
             each.variable.name: self.visit(each.default, frame)
             for each in node.parameters
@@ -310,7 +312,7 @@ class _Reader:
         self.use(*(self.visit(each, frame) for each in node.decorators), nested)
         return UNKNOWN
 
-    def called(self, node: tree.Call, frame: _Frame) -> Any:
+    def called(self, node: tree.Call, frame: _Frame) -> object:
         callee = self.visit(node.function, frame)
         arguments = [self.visit(part, frame) for part in node.arguments]
         keywords = {part.name or "": self.visit(part.value, frame) for part in node.keywords}
@@ -325,12 +327,12 @@ class _Reader:
         values = [*arguments, *keywords.values()]
         self.found.integers |= {dtype for value in values if (dtype := _integer(value))}
         self.use(*values, callee)
-        if isinstance(callee, type):  # its methods are called by whoever has the object
+        if isinstance(callee, type):  # holders of the object call its methods
             self.use(*vars(callee).values())
         return UNKNOWN
 
 
-VISITS: dict[type[tree.Node], Callable[[_Reader, Any, _Frame], Any]] = {
+VISITS: dict[type[tree.Node], Callable[..., object]] = {
     tree.Constant: lambda reader, node, frame: node.value,
     tree.Name: lambda reader, node, frame: frame.lookup(node.binding),
     tree.Target: lambda reader, node, frame: UNKNOWN,
@@ -357,7 +359,7 @@ def _frame_of(callee: Callee, function: tree.Function, depth: int) -> _Frame:
 
 @lru_cache(maxsize=1024)
 def _assigned_once(function: tree.Function) -> frozenset[Variable]:
-    """The variables that have one value while the function runs, as far as one can see."""
+    """Return the variables that apparently have one value while the function runs."""
     counts: Counter[Binding] = Counter()
     for node in walk(function):
         if isinstance(node, tree.Target):
@@ -371,14 +373,14 @@ def _assigned_once(function: tree.Function) -> frozenset[Variable]:
     )
 
 
-def _defaults(callee: Callee, positional: Sequence[str]) -> dict[str, Any]:
+def _defaults(callee: Callee, positional: Sequence[str]) -> dict[str, object]:
     if isinstance(callee, _Nested):
         return dict(callee.defaults)
     given = callee.__defaults__ or ()
     return dict(zip(positional[::-1], given[::-1], strict=False)) | (callee.__kwdefaults__ or {})
 
 
-def _is_followed(value: Any) -> bool:
+def _is_followed(value: object) -> TypeGuard[Callee]:
     if isinstance(value, FunctionType):
         return is_user_file(own_code(value).co_filename)
     return isinstance(value, _Nested)
@@ -387,14 +389,14 @@ def _is_followed(value: Any) -> bool:
 # Values -------------------------------------------------------------------------------------------
 
 
-def _integer(value: Any) -> DType | None:
-    """The type of integers that it is, if it is one."""
+def _integer(value: object) -> DType | None:
+    """Return the integer type that the value names, if any."""
     dtype = as_dtype(value)
     return dtype if dtype is not None and not dtype.is_float else None
 
 
-def _parts(value: Any) -> Iterator[Any]:
-    """What can be reached through a container, a method, or an object of the user's."""
+def _parts(value: object) -> Iterator[object]:
+    """Yield the parts of a container, a method, or a user's object."""
     if isinstance(value, (list, tuple, set, frozenset)):
         yield from value
     elif isinstance(value, dict):

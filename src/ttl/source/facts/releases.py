@@ -1,11 +1,10 @@
-"""Where releases and waits are supplied that a program leaves out, and the same in words.
+"""Supply releases and waits that a program leaves out, and describe them.
 
-Kernels and their helpers are read once (reading.py), and get `Finish` statements where something is
-left out (supplies.py has the rules). The simulator runs the changed functions, the compiler
+Kernels and their helpers are read once (reading.py), and get `Finish` statements where a call is
+missing (supplies.py has the rules). The simulator runs the changed functions, the compiler
 evaluates them.
 
-rule RUN  whether a path has finished a handle itself both backends know when they get there:
-          `Finish` does what is left
+rule RUN  both backends know on arrival whether a path has finished a handle: `Finish` does the rest
 """
 
 from __future__ import annotations
@@ -32,33 +31,33 @@ from .supplies import Spot, Supply
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CodePoints:
-    """What is supplied in one function of the user's, and in those nested in it."""
+    """The supplied calls of one user's function and of functions nested in it."""
 
     code: CodeType
     supplies: tuple[Supply, ...]
-    function: tree.Function  # with what is supplied
+    function: tree.Function  # with the supplied calls
 
     def span(self, node: tree.Node) -> Span:
         return Span.of_node(self.code.co_filename, node)
 
 
-# What is asked ------------------------------------------------------------------------------------
+# Queries ------------------------------------------------------------------------------------------
 
 
 def kernel_points(functions: Iterable[Callable[[], None]]) -> list[CodePoints]:
-    """The points of all these kernels and of their helpers, those that need something."""
+    """List the points of these kernels and their helpers, without those that need nothing."""
     found = {place_of(points.code): points for f in functions for points in function_points(f)}
     return list(found.values())
 
 
 def function_points(function: object) -> tuple[CodePoints, ...]:
-    """The points of one kernel and its helpers, those that need something."""
+    """Return the points of one kernel and its helpers, without those that need nothing."""
     if not isinstance(function, FunctionType):
         return ()
     numbers: dict[int, int] = {}
 
-    def token(value: Any) -> Hashable:
-        """Which names stand for the same buffer?"""
+    def token(value: object) -> Hashable:
+        """Tell buffers apart, so that equal fingerprints mean names of the same buffers."""
         is_buffer = isinstance(value, DataflowBuffer)
         return (type(value), numbers.setdefault(id(value), len(numbers)) if is_buffer else 0)
 
@@ -80,18 +79,18 @@ def _read_points(function: FunctionType) -> tuple[CodePoints, ...]:
     )
 
 
-# The function with what is supplied ---------------------------------------------------------------
+# Changed functions --------------------------------------------------------------------------------
 
 
 class _Inserter(Changer):
-    """New nodes have the places of the acquires and copies they belong to."""
+    """Inserts supplied calls at the places of their acquires and copies."""
 
     def __init__(self, supplies: list[Supply], reading: Reading):
         self.at_once: set[tree.Node] = set()
         self.held: dict[tree.Node, Hidden] = {}
         self.places: dict[Spot, list[tree.Finish]] = defaultdict(list)
         self.saves: dict[tree.Node, list[tree.Statement]] = defaultdict(list)
-        self.scope = Scope("")  # of the function that is changed
+        self.scope = Scope("")  # of the function being changed
         released = {supply.site for supply in supplies if not supply.is_wait}
         for supply in sorted(supplies, key=lambda supply: not supply.is_wait):  # rule ORDER
             node, site = supply.spot.statement, supply.site
@@ -145,7 +144,7 @@ class _Inserter(Changer):
 
 
 def _evaluated(node: tree.Return, scope: Scope) -> tuple[tree.Statement, tree.Return]:
-    """What is returned is evaluated before the rest is finished."""
+    """Evaluate the returned value before the supplied calls run."""
     assert node.value is not None
     variable, place = Variable(".returned", scope), node.value.place
     assign = tree.Assign(place, (tree.Target(place, variable),), node.value)
@@ -153,7 +152,7 @@ def _evaluated(node: tree.Return, scope: Scope) -> tuple[tree.Statement, tree.Re
 
 
 def _over_evaluated(node: tree.Comprehension, scope: Scope) -> tree.Expression:
-    """A comprehension cannot bind names in what it goes over: that is evaluated before it."""
+    """Evaluate the sequence of a comprehension first: names cannot be bound in it."""
     first, *others = node.generators
     if not any(isinstance(each, tree.Bind) for each in walk(first.over)):
         return node
@@ -165,11 +164,11 @@ def _over_evaluated(node: tree.Comprehension, scope: Scope) -> tree.Expression:
     return tree.Item(node.place, items, tree.Constant(place, -1))
 
 
-# In words -----------------------------------------------------------------------------------------
+# Messages -----------------------------------------------------------------------------------------
 
 
 def supplied_note(operation: str, found: Iterable[CodePoints]) -> Diagnostic | None:
-    """One note for an operation: what was supplied, and where."""
+    """Make the note with all supplied calls of an operation."""
     labels = sorted((label for label, _ in _labels(found)), key=lambda label: label.span)
     if not labels:
         return None
@@ -184,7 +183,7 @@ def supplied_note(operation: str, found: Iterable[CodePoints]) -> Diagnostic | N
 
 
 def refuse_repairs(found: Iterable[CodePoints]) -> None:
-    """--strict: every repair is an error, all of them at once."""
+    """Raise UsageError with every repair, for --strict."""
     diagnostics = []
     for label, supply in sorted(_labels(found), key=lambda each: each[0].span):
         where = " on every path" if supply.spot.where == "else" else ""
@@ -199,7 +198,7 @@ def refuse_repairs(found: Iterable[CodePoints]) -> None:
 
 
 def _labels(found: Iterable[CodePoints]) -> Iterator[tuple[Label, Supply]]:
-    """One for each acquire and copy, with all places at which it is finished."""
+    """Yield a label for each acquire and copy, with all places that finish it."""
     for points in found:
         by_site: dict[tuple[tree.Call, bool], list[Supply]] = {}
         for supply in points.supplies:

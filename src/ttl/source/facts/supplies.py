@@ -1,25 +1,25 @@
-"""What a function leaves out: its paths, statement by statement, and what each has to finish.
+"""The calls a function leaves out: pass its paths, and find what each has to finish.
 
-rule LAST    a block that a path does not release is released after the statement in which its last
-             holder is used last. The statement belongs to a body that contains the acquire: of a
-             block acquired outside of a loop or branch it is the whole loop or branch. `return`,
-             `break` and `continue` that leave that body come after the release
+rule LAST    a block that a path does not release is released after the last statement that uses its
+             last holder, in a body that contains the acquire: for a block acquired outside of a
+             loop or branch, after the whole loop or branch. `return`, `break` and `continue` that
+             leave the body come after the release
 rule NEEDED  a transfer that a path does not wait for is waited for before the first statement that
              needs it done: a use of its block other than another read, a release of the block, a
-             read of the tensor it writes, a new value for its only name. At the latest it is waited
-             for at the end of the body that contains it; without a name, at once
+             read of the tensor it writes, a new value for its only name; otherwise at the end of
+             the body that contains it, or at once if it has no name
 rule ORDER   transfers first, then blocks, oldest first; a block stays while an older one of its
              buffer is held
-rule BRANCH  what one branch of an `if` finishes and the other does not is finished in the other
-rule FLAGS   two `if` with the same test, of names that do not change in between, take the same
-             branch. Exceptions end a run, but for their handlers
+rule BRANCH  a handle that one branch of an `if` finishes is finished in the other branch too
+rule FLAGS   two `if`s with the same test, of names that do not change in between, take the same
+             branch. Exceptions end a run, except for their handlers
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ttl.language.copies import copy
 
@@ -52,7 +52,7 @@ SIMPLE = (tree.Assign, tree.Evaluate, tree.Delete)
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Before or after a statement, on leaving by one, or in an empty branch of an `if`."""
+    """A place before or after a statement, on leaving by one, or in an empty branch of an `if`."""
 
     where: str  # "before", "after", "leaving", "then", "else"
     statement: Statement
@@ -60,14 +60,14 @@ class Spot:
 
 @dataclass(slots=True)
 class Supply:
-    """One supplied call: what for, where, and the variables that may have the handle then."""
+    """A supplied call: its handle, its place, and variables that may hold the handle there."""
 
     is_wait: bool
     site: tree.Call
     spot: Spot
     is_at_once: bool = False
     names: set[Variable] = field(default_factory=set)
-    kept: set[Variable] = field(default_factory=set)  # what these have is used later
+    kept: set[Variable] = field(default_factory=set)  # their handles are used later
 
     def add(self, other: Supply) -> None:
         self.names |= other.names
@@ -75,15 +75,15 @@ class Supply:
 
 
 class Bodies:
-    """Where the statements of a function stand: the bodies around each."""
+    """The bodies around each statement of a function."""
 
     def __init__(self, function: tree.Function):
         self.around: dict[Statement, tuple[Body, ...]] = {}
-        self.replaced: dict[Body, frozenset[Variable]] = {}  # in that of a loop, at some place
+        self.replaced: dict[Body, frozenset[Variable]] = {}  # per loop: assigned in it
         self._read(function.body, ())
 
     def loop(self, node: Statement) -> Body:
-        """The body of the innermost loop around it."""
+        """Return the body of the innermost loop around it."""
         return next(body for body in reversed(self.around[node]) if body in self.replaced)
 
     def _read(self, body: Body, outer: tuple[Body, ...]) -> None:
@@ -106,8 +106,8 @@ class Supplies(Forward[States], Evaluation):
         Evaluation.__init__(self, reading, closure)
         self.closure = closure
         self.returned = Hidden(".returned", self.scope)
-        self.is_callback = is_callback  # nobody gets what it returns
-        self.over: dict[tree.Loop, Value] = {}  # what loops are over
+        self.is_callback = is_callback  # the caller ignores the result
+        self.over: dict[tree.Loop, Value] = {}  # items of loops
         self.found: dict[Spot, dict[tuple[bool, tree.Call], Supply]] = {}
 
     # Paths ----------------------------------------------------------------------------------------
@@ -186,7 +186,7 @@ class Supplies(Forward[States], Evaluation):
         return as_states(new for each in state for new in self.assign(loop.target, value, each))
 
     def enter(self, node: tree.With, state: States) -> States:
-        """What it acquires, or is given, it releases itself."""
+        """Bind the blocks of a `with`, which releases them itself."""
         for item in node.items:
             state = as_states(new for each in state for new in self._entered(item, each))
         return state
@@ -206,10 +206,10 @@ class Supplies(Forward[States], Evaluation):
         gone = handler.target.binding if handler.target is not None else None
         return as_states(s.unbound(gone) for s in state) if isinstance(gone, Variable) else state
 
-    # What is left out -----------------------------------------------------------------------------
+    # Left out calls -------------------------------------------------------------------------------
 
     def supply_before(self, node: Statement, states: States) -> States:
-        """Transfers that the statement needs done, and what it gives the only name of away."""
+        """Supply transfers that the statement needs done, and handles that lose their only name."""
         live = self.liveness.live_before(node)
         replaced = self.liveness.replaced(node)[0] if isinstance(node, SIMPLE) else NO_NAMES
 
@@ -224,7 +224,7 @@ class Supplies(Forward[States], Evaluation):
         return self._saved(node, states) if isinstance(node, tree.Assign) else states
 
     def _saved(self, node: tree.Assign, states: States) -> States:
-        """What the names have that the statement reads, and replaces, has one more name."""
+        """Give a hidden name to handles whose names the statement reads and replaces."""
         again = self.liveness.replaced(node)[1]
 
         def is_lost(handle: Handle) -> bool:
@@ -306,12 +306,12 @@ class Supplies(Forward[States], Evaluation):
             ]))  # fmt: skip
         return ends[0], ends[1]
 
-    # Which ----------------------------------------------------------------------------------------
+    # Selection ------------------------------------------------------------------------------------
 
     def dead(
         self, state: State, live: Live, node: Statement, body: Body | None, is_end: bool = False
     ) -> list[Handle]:
-        """What is to be finished now: transfers, then blocks, oldest first."""
+        """List the handles to finish now: transfers, then blocks, oldest first."""
         ended = self.unused(state, live)
         if not ended:
             return []
@@ -332,11 +332,11 @@ class Supplies(Forward[States], Evaluation):
         return transfers + blocks
 
     def _is_replaced(self, handle: Handle, body: Body) -> bool:
-        """Is this the body of a loop, in which its names get something else?"""
+        """Do the handle's names get new values in this body of a loop?"""
         return not handle.names.isdisjoint(self.bodies.replaced.get(body, NO_NAMES))
 
     def unused(self, state: State, live: Live) -> list[Handle]:
-        """What is neither used later, nor under way for a transfer that is."""
+        """List handles that are not used later, nor by a transfer that is."""
         own = [handle for handle in state.handles if handle.site in self.own]
         ended = {h.site for h in own if h.is_transfer and not self._is_live(h, live, ())}
         found = [handle for handle in own if not self._is_live(handle, live, ended)]
@@ -355,27 +355,27 @@ class Supplies(Forward[States], Evaluation):
         return False
 
     def _is_outer(self, variable: Variable) -> bool:
-        """Is it of a function around this one, or of one that waits for it?"""
+        """Is it a variable of a function around this one, or of a caller?"""
         if variable.scope.is_in(self.scope):
             return False
         callers = {each.scope for each in self.reading.running}
         return variable.scope in callers or self.scope.is_in(variable.scope)
 
-    def _end(self, node: tree.Attribute, state: State) -> Any:
+    def _end(self, node: tree.Attribute, state: State) -> object:
         return self.end(node.owner, Value(known=self.known(node.owner, state)), node.name)
 
     def _is_awaited(self, transfer: Handle, live: Live) -> bool:
         names = transfer.names
         return not transfer.is_named or any(n in live or self._is_outer(n) for n in names)
 
-    # Putting it down ------------------------------------------------------------------------------
+    # Recording ------------------------------------------------------------------------------------
 
     def settle(
         self, spot: Spot, states: States, gone: Callable[[State], list[Handle]],
         is_urgent: bool = False,
     ) -> States:  # fmt: skip
-        """Supplies what is left out on some path, at a place that they all pass: what is not urgent
-        later, if a variable that has it has something on another path that is used later.
+        """Supply the calls that some path leaves out, at a place that all paths pass. A call that
+        is not urgent waits if another path uses a handle of the same variable later.
         """
         found = {state: gone(state) for state in states}
         if not any(found.values()):
@@ -394,7 +394,7 @@ class Supplies(Forward[States], Evaluation):
         key = handle.is_transfer, handle.site
         is_at_once = handle.is_transfer and not handle.is_named
         supply = here.setdefault(key, Supply(*key, spot, is_at_once))
-        # A name from before the statement is one that all paths through it have.
+        # Names that are live before the statement are names on all paths through it.
         supply.names |= self._own(names & self.liveness.live_before(spot.statement) or names)
         for state, gone in found.items():
             for other in state.handles:
@@ -403,12 +403,12 @@ class Supplies(Forward[States], Evaluation):
                     supply.kept |= self._own(other.names - names)
 
     def _own(self, names: Collection[Variable]) -> set[Variable]:
-        """Those that mean something here: a function that was gone into keeps some of its own."""
+        """Keep the variables visible here: callees keep some of their own."""
         return {each for each in names if self.scope.is_in(each.scope)}
 
 
 def _copied_from(node: Statement) -> tuple[set[Expression], set[Binding]]:
-    """The names whose blocks are copied from, and the tensors."""
+    """Return the names of blocks copied from, and the tensors."""
     names: set[Expression] = set()
     tensors: set[Binding] = set()
     for call in walk(node):
@@ -427,7 +427,7 @@ def _evaluated(node: Statement) -> list[tree.Node]:
 
 
 def _pairs(node: tree.Assign) -> tuple[Sequence[Expression], Sequence[Expression]]:
-    """The targets, and the values they get; or one value for all of them."""
+    """Return targets and their values, or one value for all targets."""
     target, value = node.targets[0], node.value
     if len(node.targets) == 1 and all(isinstance(each, tree.Sequence) for each in (target, value)):
         sides = target.items, value.items  # type: ignore[attr-defined]

@@ -1,9 +1,8 @@
-"""What an expression of a kernel may be, where releases and waits are asked for.
+"""Possible values of an expression of a kernel, for supplying releases and waits.
 
-A value is a set of holders (handles.py), whose blocks and transfers it has, and a set of things
-that are known: functions, buffers, containers of such, and True, False and None. Of other objects
-around a kernel nothing is known: what is found holds for all kernels whose names stand for the same
-types.
+A value is a set of holders (handles.py) of its blocks and transfers, and a set of known things:
+functions, buffers, containers of these, and True, False and None. Nothing is known of other objects
+around a kernel, so findings hold for all kernels whose names have values of the same types.
 """
 
 from __future__ import annotations
@@ -35,19 +34,19 @@ from ..functions import (
 )
 from ..walking import walk
 
-# Builtins a block may be given to: they do not keep it, or have it as an item, or are it.
+# Builtins that may get a block: HARMLESS ones do not keep it, PASSING ones may return it.
 HARMLESS = (
     abs, bool, getattr, hasattr, id, isinstance, len, print, range, repr, str, type, GroupTransfer,
 )  # fmt: skip
 PASSING = (dict, enumerate, iter, list, max, min, next, reversed, set, sorted, tuple, zip)
-GIVING = ("get", "items", "values", "copy", "pop")  # methods of containers, for their items
+GIVING = ("get", "items", "values", "copy", "pop")  # methods of containers that return items
 POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 NAMED = (Parameter.KEYWORD_ONLY, Parameter.POSITIONAL_OR_KEYWORD)
 DULL = (bool, int, float, complex, str, bytes, type(None))
 
 
 class Sort(Enum):
-    """What is known of a thing that is not known itself."""
+    """What is known of a value that is not itself known."""
 
     UNKNOWN = "anything"
     OUTSIDE = "an object that somebody else has as well"
@@ -71,7 +70,7 @@ class Thing:
 
 @dataclass(frozen=True, slots=True)
 class Closure:
-    """A function in the tree; `around` is the one that the names around the tree are those of."""
+    """A function in the tree, whose outer names are those of `around`."""
 
     function: tree.Function
     around: FunctionType
@@ -79,7 +78,7 @@ class Closure:
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A function that has some arguments already."""
+    """A function with some of its arguments bound."""
 
     function: Thing | Closure | Bound
     count: int
@@ -87,7 +86,7 @@ class Bound:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What else may be called, by what becomes of its arguments."""
+    """Every other callable, by its effect on its arguments."""
 
     name: str
 
@@ -95,7 +94,7 @@ class Effect:
 COPY, KEEPS, LEAVES, PASSES, BINDS = map(Effect, ("copy", "keeps", "leaves", "passes", "binds"))
 
 Known = Sort | Thing | Closure | Bound
-Holder = Variable | tree.Call  # a transfer that is under way holds its blocks: what started it
+Holder = Variable | tree.Call  # a transfer under way, known by its call, holds its blocks
 NOTHING_KNOWN: frozenset[Known] = frozenset()
 ANYTHING: frozenset[Known] = frozenset({Sort.UNKNOWN})
 SORTS = frozenset(Sort) - {Sort.OUTSIDE, Sort.PLAIN}
@@ -107,10 +106,10 @@ MAYBE_NONE = frozenset({Sort.UNKNOWN, Sort.PLAIN, Thing(None)})
 class Value:
     holders: frozenset[Holder] = frozenset()
     known: frozenset[Known] = NOTHING_KNOWN
-    is_item: bool = False  # of what the holders have: it is not known which
+    is_item: bool = False  # which item of the holders' containers it is is unknown
 
     def or_other(self, other: Value) -> Value:
-        """One of two."""
+        """Merge two possible values."""
         is_item = self.is_item or other.is_item or self.holders != other.holders
         return replace(united((self, other)), is_item=is_item)
 
@@ -125,7 +124,7 @@ class Value:
 
     @property
     def has_items(self) -> bool:
-        """Is it a container of things that are known?"""
+        """Is it a container of known things?"""
         return not self.is_unknown and any(
             isinstance(one, Closure) or (isinstance(one, Thing) and type(one.value) in CONTAINERS)
             for one in self.known
@@ -138,7 +137,7 @@ class Value:
 
     @property
     def truth(self) -> bool | None:
-        """Of True, False, None, blocks and transfers."""
+        """Return the truth of True, False, None, blocks and transfers."""
         if self.known and self.known <= {Thing(True), Sort.BLOCK, Sort.TRANSFER}:
             return True
         return False if self.known and self.known <= {Thing(False), Thing(None)} else None
@@ -164,7 +163,7 @@ def united(values: Iterable[Value]) -> Value:
 
 
 def captured(known: Iterable[Known]) -> frozenset[Holder]:
-    """The variables that functions have with them, wherever they are called."""
+    """Return the variables that functions take along wherever they are called."""
     return frozenset(
         node.binding
         for each in known
@@ -183,7 +182,7 @@ def with_captured(value: Value) -> Value:
 # Objects ------------------------------------------------------------------------------------------
 
 
-def known_of(value: Any) -> frozenset[Known]:
+def known_of(value: object) -> frozenset[Known]:
     if value is MISSING:
         return ANYTHING
     return NOTHING_KNOWN if type(value) in DULL else frozenset({Thing(value)})
@@ -198,7 +197,7 @@ def attributes(several: Iterable[Known], name: str) -> frozenset[Known]:
 
 
 def _attribute(known: Known, name: str) -> frozenset[Known]:
-    """Of a module, of an object of the language, or a function of any other object."""
+    """Return an attribute of a module, of an object of the language, or a function of others."""
     if not isinstance(known, Thing):
         return ANYTHING
     owner = known.value
@@ -213,7 +212,7 @@ def _attribute(known: Known, name: str) -> frozenset[Known]:
 
 
 def inside(known: Known) -> Iterable[Known]:
-    """A container that the kernel makes is known by its items."""
+    """Return known items; containers made by the kernel are known by their items."""
     if not isinstance(known, Thing):
         return {known} | ({Sort.UNKNOWN} if known is Sort.OUTSIDE else set())
     if type(known.value) not in CONTAINERS:
@@ -233,19 +232,19 @@ def item_at(known: Known, key: object) -> Iterable[Known]:
 
 @dataclass(frozen=True, slots=True)
 class Callee:
-    """A function of the user's that is known, or what becomes of the arguments."""
+    """A known function of the user's, or an effect on the arguments."""
 
     function: FunctionType | Closure | Effect
     bound: int = 0
 
 
 def callees(known: Iterable[Known]) -> list[Callee]:
-    """Nothing if it may be anything, or is nothing that is known."""
+    """Return an empty list if the value may be anything, or if nothing of it is known."""
     known = {*known} - {Sort.OUTSIDE, Sort.PLAIN}
     return [] if known & SORTS else sorted({_callee(each) for each in known}, key=_order)
 
 
-def _order(callee: Callee) -> tuple[Any, ...]:
+def _order(callee: Callee) -> tuple[object, ...]:
     function = callee.function
     if isinstance(function, Effect):
         return 0, function.name
@@ -279,7 +278,7 @@ def _callee(known: Known) -> Callee:
 def given_arguments(
     call: tree.Call, function: tree.Function, bound: int
 ) -> Iterator[tuple[tree.Expression, Variable | None]]:
-    """The parameter that gets each argument; None if that cannot be told, or is `*rest`."""
+    """Yield each argument with its parameter; None if it cannot be told, or for `*rest`."""
     places = [each.variable for each in function.parameters if each.kind in POSITIONAL][bound:]
     named = {
         each.variable.name: each.variable for each in function.parameters if each.kind in NAMED

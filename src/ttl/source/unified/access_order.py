@@ -1,10 +1,10 @@
-"""Which accesses to tensors come after which, on a node and between nodes.
+"""The order of accesses to tensors, on a node and between nodes.
 
-rule BLOCKS   what data in blocks leads from one statement to another orders them; that a buffer has
-              only so many blocks orders more, which is not counted on
-rule OWN      a node's signal to itself orders what waits for it, if the wait cannot end without it
-rule SIGNALS  a node may be ordered after another one if that signals after its access and this one
-              waits before its own; whether it is the right signal, a run with --strict tells
+rule BLOCKS   data passed in blocks orders statements; the limit on blocks of a buffer does not
+count
+rule OWN      a node's signal to itself orders its wait, if the wait cannot end without it
+rule SIGNALS  a node may be ordered after another one if that one signals after its access and this
+              one waits before its own; a run with --strict tells whether it is the right signal
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from functools import reduce
 from itertools import product
 from math import gcd, prod
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from ttl.diagnostics import Diagnostic, Label
 from ttl.language.semaphores import Semaphore
@@ -26,16 +26,16 @@ from .rehearsal import ACCESSES, Awaited, Does, Part, Signal, Step, Steps
 from .units import Thread, Unit
 
 Pair = tuple[Unit, Unit]
-Names = Mapping[Hashable, str]  # of the memory of tensors
+Names = Mapping[Hashable, str]  # of the tensors' memory
 Cell = tuple[Hashable, Shape]
 MOST_CELLS = 1 << 20
 
 
 def with_cells(steps: Steps) -> Steps:
-    """The parts of tensors as sets of equal boxes: those that overlap share one.
+    """Replace parts of tensors by sets of equal boxes: parts that overlap share one.
 
-    The largest box of which all parts of a tensor consist; all of it for two views of different
-    shapes. NotFollowed if there are too many.
+    The box is the largest one that divides all parts of a tensor, or the whole tensor if it has two
+    views of different shapes. Raises NotFollowed if there are too many boxes.
     """
     by_memory: dict[Hashable, dict[Part, None]] = defaultdict(dict)
     for *_, step in _all(steps):
@@ -72,7 +72,7 @@ def _all(steps: Steps) -> Iterator[tuple[Shape, int, Step]]:
 
 
 class OwnSignals:
-    """What all nodes do to each semaphore on each node, whenever they do it."""
+    """The changes of each semaphore on each node by all nodes, at any time."""
 
     def __init__(self, steps: Steps):
         self._changes: dict[tuple[Semaphore, Shape], list[Signal]] = defaultdict(list)
@@ -82,22 +82,22 @@ class OwnSignals:
                     self._changes[step.what.semaphore, node].append(step.what)
 
     def is_needed(self, signal: Signal, awaited: Awaited, node: Shape) -> bool:
-        """Without this signal, does the semaphore on the node never have the value waited for?"""
+        """Can the semaphore on the node not reach the awaited value without this signal?"""
         if signal.semaphore is not awaited.semaphore or node not in signal.nodes:
             return False
         others = [each for each in self._changes[signal.semaphore, node] if each is not signal]
         start = max([signal.semaphore.initial, *(each.value for each in others if each.is_set)])
-        most = start + sum(each.value for each in others if not each.is_set)  # in whatever order
+        most = start + sum(each.value for each in others if not each.is_set)  # in any order
         return bool(most < awaited.value)
 
 
 # On a node ----------------------------------------------------------------------------------------
 
-Clock = dict[Thread, int]  # how many steps of each thread have happened before
+Clock = dict[Thread, int]  # how many steps of each thread happened before
 
 
 class Order:
-    """What orders the steps of one node, when they are taken in the order of the text."""
+    """The order of one node's steps, taken in the order of the text."""
 
     def __init__(self, threads: Mapping[Unit, Thread]):
         self.threads = threads
@@ -140,7 +140,7 @@ def _advance(clock: Clock, other: Clock) -> None:
 
 
 def unordered(steps: Steps, threads: Mapping[Unit, Thread]) -> list[Pair]:
-    """Statements on two threads that touch one tile, of which nothing makes the second wait."""
+    """Return pairs of statements on two threads that touch one tile without any order."""
     signals = OwnSignals(steps)
     found: dict[Pair, None] = {}
     for node, of_node in steps.items():
@@ -148,20 +148,20 @@ def unordered(steps: Steps, threads: Mapping[Unit, Thread]) -> list[Pair]:
     return list(found)
 
 
-# What threads cannot order ------------------------------------------------------------------------
+# Between nodes ------------------------------------------------------------------------------------
 
 
 class _Access(NamedTuple):
     unit: Unit
     node: Shape
-    place: int  # among the steps of its node
-    end: int  # where it is waited for
+    place: int  # among the node's steps
+    end: int  # the step that waits for it
     is_write: bool
     cells: tuple[Cell, ...]
 
 
 def wrong(steps: Steps, names: Names) -> Diagnostic | None:
-    """What one node writes and another reads, or what is touched while it is copied."""
+    """Return the error for a race between nodes, or for a tile touched while it is copied."""
     accesses = [*_accesses(steps)]
     for (memory, tile), write, read in _between(steps, accesses):
         label = Label(read.unit.span, f"node {read.node} reads it here")
@@ -175,7 +175,7 @@ def wrong(steps: Steps, names: Names) -> Diagnostic | None:
     return None
 
 
-def _facts(tensor: str, tile: Shape, *nodes: Shape) -> dict[str, Any]:
+def _facts(tensor: str, tile: Shape, *nodes: Shape) -> dict[str, object]:
     return {"tensor": tensor, "part": f"tile {tile} of `{tensor or 'a tensor'}`", "nodes": nodes}
 
 
@@ -191,7 +191,7 @@ Conflict = tuple[Cell, _Access, _Access]
 
 
 def _unwaited(accesses: Iterable[_Access]) -> Iterator[Conflict]:
-    """The second before the first is waited for."""
+    """Yield accesses that come before the wait for an earlier one."""
     still: list[_Access] = []
     for one in accesses:
         still = [each for each in still if each.node == one.node and each.end > one.place]
@@ -202,7 +202,7 @@ def _unwaited(accesses: Iterable[_Access]) -> Iterator[Conflict]:
 
 
 def _between(steps: Steps, accesses: Iterable[_Access]) -> Iterator[Conflict]:
-    """A write and a read on another node that no signal and wait can have ordered."""
+    """Yield a write and a read on another node that no signal and wait can have ordered."""
     places: dict[tuple[Shape, Does], list[int]] = defaultdict(list)
     for node, place, step in _all(steps):
         places[node, step.does].append(place)

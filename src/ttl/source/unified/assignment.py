@@ -1,15 +1,15 @@
-"""Which thread each unit of a unified body runs on.
+"""Assign a thread to each unit of a unified body.
 
-rule FIXED    what computes, moves data or acquires blocks is on one thread, with what depends on it
+rule FIXED    units that compute, move data or acquire blocks, and their dependents, have one thread
 rule TOGETHER units that share a block, a transfer or a number read from a block are on one thread,
               and so are those that acquire blocks at one end of a buffer
 rule SIDES    copies into buffers are on data movement 0, copies out of them on data movement 1
-rule PIPES    sends and receives through one net are on different threads; rule SIDES gives way, the
-              fewer bytes the sooner
-rule ORDERED  a semaphore is signalled by the thread of the data movement before it, and waited for
-              by that of the data movement after it; a wait before a signal goes with the signal
-rule TENSORS  what touches one tile of a tensor, and nothing else orders, is on one thread
-rule BALANCE  what has no side goes where fewer bytes are moved; of equals to data movement 0
+rule PIPES    sends and receives through one net are on different threads; small ones may break
+SIDES
+rule ORDERED  a semaphore is signaled by the thread of the data movement before it, and awaited by
+              the thread of the data movement after it; a wait before a signal goes with the signal
+rule TENSORS  units that touch one tile of a tensor in no other order are on one thread
+rule BALANCE  units without a side go to the thread that moves fewer bytes, or to data movement 0
 """
 
 from __future__ import annotations
@@ -41,16 +41,16 @@ Group = list[Unit]
 
 @dataclass(slots=True)
 class Assignment:
-    """The threads of the units that are on one each."""
+    """The threads of units that run on one thread only."""
 
     units: Sequence[Unit]
     threads: dict[Unit, Thread] = field(default_factory=dict)
 
 
 def assign(units: Sequence[Unit], unordered: Unordered) -> Assignment:
-    """UsageError with everything that has no thread, or two.
+    """Assign threads; raise UsageError with every unit that has none, or two.
 
-    `unordered` gives the statements that an assignment would let touch a tensor in any order.
+    `unordered` returns the statements that an assignment would let touch a tensor in any order.
     """
     _refuse(_mixed(unit) for unit in units if len(unit.effects) > 1)
     _refuse(_blocks_without_one(units))
@@ -95,7 +95,7 @@ def _with_threads(units: Sequence[Unit], groups: Groups) -> Assignment:
 
 
 def _blocks_without_one(units: Sequence[Unit]) -> Iterator[Diagnostic]:
-    """Blocks whose users are on two threads, or that have none."""
+    """Yield errors for blocks whose users are on two threads, or that have no users."""
     for site in sorted({s for unit in units for s in unit.acquires}, key=lambda each: each.span):
         users = [unit for unit in units if unit.effect and site in unit.blocks]
         effects = {unit.effect for unit in users}
@@ -110,13 +110,13 @@ def _blocks_without_one(units: Sequence[Unit]) -> Iterator[Diagnostic]:
 
 
 class Groups:
-    """A partition that is made coarser step by step; members keep the order they came in."""
+    """A partition that gets coarser step by step; members keep their order."""
 
     def __init__(self, members: Iterable[Unit]):
         self._groups: dict[Unit, Group] = {member: [member] for member in members}
 
     def join(self, one: Unit, other: Unit) -> None:
-        """Also of units that are in no group, which changes nothing."""
+        """Join two groups; do nothing if a unit is in no group."""
         first, second = self._groups.get(one), self._groups.get(other)
         if first is not None and second is not None and first is not second:
             first += second
@@ -145,7 +145,7 @@ def _groups(units: Sequence[Unit]) -> Groups:  # rules FIXED, TOGETHER
 
 
 def _indexed(units: Iterable[Unit]) -> set[Hashable]:
-    """The lists of buffers of which some index is not known: any of them is meant."""
+    """Return the lists of buffers that have an unknown index: it may mean any buffer."""
     keys = {key for unit in units for key, _ in unit.ends if isinstance(key, tuple)}
     return {key[0] for key in keys if key[1] is None}
 
@@ -165,21 +165,21 @@ def fixed_units(units: Sequence[Unit]) -> set[Unit]:
 
 
 def jumped_over(jump: Unit, units: Iterable[Unit]) -> Iterable[Unit]:
-    """What a `break`, `continue` or `return` may skip: the rest of its loop, or of its frame."""
+    """Yield units that a `break`, `continue` or `return` skips in its loop or frame."""
     loop = jump.loop()
     for unit in units if jump.is_jump else ():
         if unit.frame is jump.frame if loop is None else loop in unit.controls():
             yield unit
 
 
-# Groups that have no thread -----------------------------------------------------------------------
+# Groups without a thread --------------------------------------------------------------------------
 
 
 def _wrong_group(group: Group) -> list[Diagnostic]:
     effects = {effect for unit in group for effect in unit.effects}
     if len(effects) == 1:
         return []
-    if not effects:  # it asks whether a block could be acquired, or releases what nobody acquires
+    if not effects:  # it asks for a block, or releases one that nobody acquires
         return [NO_THREAD.at(group[0])]
     return [*_ends_on_two(group)] or [_on_two(group)]
 
@@ -200,7 +200,7 @@ def _ends_on_two(group: Group) -> Iterator[Diagnostic]:
 
 
 def _on_two(group: Group) -> Diagnostic:
-    """Why units of a group are on two threads, the plainest reason first."""
+    """Explain why units of a group are on two threads, with the plainest reason first."""
     reasons: list[tuple[Unit, Unit, Unit | None]] = [
         (unit, source, None) for unit in group for source in _sources(unit)
     ]
@@ -219,12 +219,12 @@ def _are_apart(unit: Unit, source: Unit) -> bool:
 
 
 def _are_linked(unit: Unit, source: Unit) -> bool:
-    """Is the source on no thread by itself, such as a question whether a block is there?"""
+    """Has the source no thread of its own, such as a question whether a block is there?"""
     return bool(unit.effect) and not source.effects and not source.acquires
 
 
 def _needed(unit: Unit, source: Unit, jump: Unit | None = None) -> Diagnostic:
-    """`source` gave a value that is known on its own thread only."""
+    """Make the error for a value of `source` that only its own thread knows."""
     other = Effect.MOVE if unit.effect is Effect.COMPUTE else Effect.COMPUTE
     problem = NEEDED_ELSEWHERE if jump is None else SKIPPED_ELSEWHERE
     skips = [] if jump is None else [Label(jump.span, "this may skip it")]
@@ -237,7 +237,7 @@ def _title(unit: Unit) -> str:
 
 
 def _sources(unit: Unit) -> list[Unit]:
-    """What it depends on, by values and by the conditions around it."""
+    """List the units it depends on, by values and by the conditions around it."""
     seen: set[Unit] = set()
     waiting = [*unit.depends, *unit.controls()]
     while waiting:
@@ -267,7 +267,7 @@ def _order_semaphores(units: Sequence[Unit], groups: Groups) -> None:  # rule OR
 
 @dataclass(slots=True, eq=False)
 class Moving:
-    """A group that moves data."""
+    """A group of units that moves data."""
 
     units: Group
 
@@ -288,9 +288,9 @@ RECEIVES = "this receives"
 
 
 def _sides(groups: Sequence[Moving]) -> Threads:
-    """A thread for each group."""
+    """Return a thread for each group."""
     apart = _apart(groups)
-    linked: list[tuple[Threads, Threads]] = []  # for those that pipes link, the two ways
+    linked: list[tuple[Threads, Threads]] = []  # the two ways for groups linked by pipes
     for group in groups:
         if not any(group in ways[0] for ways in linked):
             linked.append(_two_ways(group, apart))
@@ -326,7 +326,7 @@ def _apart(groups: Sequence[Moving]) -> dict[Moving, set[Moving]]:  # rule PIPES
 
 
 def _two_ways(first: Moving, apart: dict[Moving, set[Moving]]) -> tuple[Threads, Threads]:
-    """UsageError if two threads are not enough."""
+    """Return the two ways to assign linked groups; UsageError if two threads are not enough."""
     found = {first: Thread.READ}
     waiting = [first]
     while waiting:

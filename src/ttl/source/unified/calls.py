@@ -1,4 +1,4 @@
-"""Calls in a unified body. What each one of the language does decides the thread of its statement.
+"""Calls in a unified body. The effect of a language call decides the thread of its statement.
 
 rule KNOWN    calls of the language, of Python's own functions on numbers, of the user's functions,
               which are read where they are called, and of operations, which are expanded
@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from inspect import Parameter as Kinds
 from types import BuiltinFunctionType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ttl import language
 from ttl.diagnostics import UsageError
@@ -55,14 +55,14 @@ from .units import Effect, grid_of, owner_text
 if TYPE_CHECKING:
     from .reading import Reader
 
-# Functions of Python that kernels may call, and those whose results have the items of arguments.
+# Python functions that kernels may call, and those whose results hold their arguments' items.
 PURE: Final = (
     "abs", "bool", "divmod", "float", "hasattr", "id", "int", "isinstance", "len", "max", "min",
     "pow", "range", "repr", "round", "slice", "str", "sum", "type",
 )  # fmt: skip
 PASSING: Final = ("dict", "iter", "list", "next", "reversed", "set", "sorted", "tuple")
 OPERATORS: Final = {*dir(language.Block)} & {*dir(operator)}
-STOPS: Final = (breakpoint, pdb.set_trace)  # where what stands beside them runs
+STOPS: Final = (breakpoint, pdb.set_trace)  # statements beside them decide where they run
 WAITS: Final = ("wait_eq", "wait_ge")
 SIGNALS: Final = ("set", "inc")
 OF_BUFFERS_AND_NETS: Final = ("reserve", "wait", "publish", "if_src", "if_dst", "is_src", "is_dst")
@@ -74,7 +74,7 @@ class Given:
 
     things: list[Thing]
     keywords: dict[str, Thing] = field(default_factory=dict)
-    rest: Thing | None = None  # what any further one is, of which the number is not known
+    rest: Thing | None = None  # any further argument, of unknown number
 
     @property
     def all(self) -> list[Thing]:
@@ -86,7 +86,7 @@ class Given:
         return self.keywords.get(name) or self.rest or SCALAR
 
 
-Handler = Callable[..., Thing]  # of the reader, the call, what is given and the owner
+Handler = Callable[..., Thing]  # takes the reader, the call, the arguments and the owner
 
 
 def call(reader: Reader, node: tree.Call) -> Thing:
@@ -108,7 +108,7 @@ def _given(reader: Reader, node: tree.Call) -> Given:
 
 
 def spread(reader: Reader, nodes: Iterable[tree.Expression]) -> list[Thing] | Thing:
-    """The items of a list with those of `*other`; what any of them is, where these are unknown."""
+    """List the items, with those of `*other`; return one joined item if these are unknown."""
     found: list[Thing] = []
     is_known = True
     for each in nodes:
@@ -124,7 +124,7 @@ def spread(reader: Reader, nodes: Iterable[tree.Expression]) -> list[Thing] | Th
 
 
 def parameters_given(function: tree.Function, given: Given, bound: int) -> dict[Variable, Thing]:
-    """What the parameters of a function of the user's stand for, after those it has already."""
+    """Map parameters of a user's function to arguments, after `bound` earlier ones."""
     found: dict[Variable, Thing] = {}
     keywords, place = dict(given.keywords), -bound
     for each in function.parameters:
@@ -153,7 +153,7 @@ def _called(reader: Reader, node: tree.Call, callee: Thing, given: Given) -> Thi
         return reader.go_in(callee.function, callee.around, node, given)
     value = callee.value
     if isinstance(value, Operation):
-        from .expanding import expand  # which reads bodies, too
+        from .expanding import expand  # it reads bodies too
 
         return expand(reader, value, node, given)
     if (handler := _FUNCTIONS.get(id(value))) is not None:
@@ -172,7 +172,7 @@ def _called(reader: Reader, node: tree.Call, callee: Thing, given: Given) -> Thi
 # Python's own -------------------------------------------------------------------------------------
 
 
-def _of_python(reader: Reader, node: tree.Call, value: Any, given: Given) -> Thing:
+def _of_python(reader: Reader, node: tree.Call, value: object, given: Given) -> Thing:
     name = getattr(value, "__name__", "")
     if name in ("enumerate", "zip"):
         return _side_by_side(given.things, name == "enumerate")
@@ -187,8 +187,8 @@ def _of_python(reader: Reader, node: tree.Call, value: Any, given: Given) -> Thi
     return _unknown(reader, node, given)
 
 
-def _number(node: tree.Call, value: Any, given: Given) -> Any:
-    """What a function makes of numbers that are known."""
+def _number(node: tree.Call, value: object, given: Given) -> object:
+    """Return the result of a function on known numbers."""
     values = [thing.value for thing in given.things]
     if value is len and values and given.things[0].items is not None:
         return len(given.things[0].items)
@@ -209,7 +209,7 @@ def _passed(name: str, held: Thing) -> Thing:
 
 
 def _side_by_side(things: list[Thing], is_numbered: bool) -> Thing:
-    """enumerate() or zip()."""
+    """Zip the items of things; a numbered row starts with its place, as in enumerate()."""
 
     def row(place: int | None) -> Thing:
         number = [Thing(value=MISSING if place is None else place)] if is_numbered else []
@@ -262,7 +262,7 @@ def _copy(reader: Reader, node: tree.Call, given: Given) -> Thing:
 def _gives(
     kind: Kind = Kind.SCALAR, *marks: str, effect: Effect | None = None, end: End | None = None
 ) -> Handler:
-    """A call that sets marks of its unit, and does nothing that depends on its arguments."""
+    """Make the handler of a call that marks its unit, whatever its arguments."""
 
     def handler(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
         if effect is not None:
@@ -294,7 +294,7 @@ def _grid_size(reader: Reader, node: tree.Call, given: Given) -> Thing:
     return thing_of(flatten_size(grid_of(reader.frame), dims)) if type(dims) is int else SCALAR
 
 
-_FUNCTIONS: Final[dict[int, Handler]] = {  # by their ids: they live as long as the language
+_FUNCTIONS: Final[dict[int, Handler]] = {  # keyed by id: they live as long as the language
     **{
         id(each): _gives(Kind.VALUE, effect=Effect.COMPUTE)
         for space in (math_functions, block_functions)
@@ -352,7 +352,7 @@ def _publish(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALA
 
 
 def _with_pipe(reader: Reader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
-    """if_src() or if_dst()"""
+    """Read if_src() or if_dst()."""
     reader.does(Effect.MOVE, node)
     pipe = Thing(Kind.PIPE, key=owner.key, name=owner_text(node))
     for each in given.all:

@@ -1,4 +1,4 @@
-"""Operations that a unified body calls as statements: their bodies are read in place."""
+"""Expand operations that a unified body calls as statements: read their bodies in place."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from .unrolling import unrolled
 if TYPE_CHECKING:
     from .reading import Reader
 
-# What an operation may be given: tensors, buffers, nets, semaphores, and constants.
+# Arguments that an operation may get.
 STATIC = (Kind.TENSOR, Kind.BUFFER, Kind.NET, Kind.SEMAPHORE, Kind.PIPE, Kind.CONTAINER)
 REFUSED = (Kind.BLOCK, Kind.VALUE, Kind.TRANSFER, Kind.SLICE, Kind.FUNCTION)
 STARRED = (Kinds.VAR_POSITIONAL, Kinds.VAR_KEYWORD)
@@ -62,13 +62,13 @@ def expand(reader: Reader, operation: Operation, node: tree.Call, given: Given) 
     _check_arguments(reader, frame, node)
     known = _given(reader, frame, node)
     reader.read_frame(frame, known)
-    # What a part of a kernel is given is read by units of its own.
+    # Units of their own read the arguments that a part of a kernel gets.
     unit.reads, unit.depends, unit.sites = {}, set(), set()
     return SCALAR
 
 
 def _given(reader: Reader, frame: Frame, node: tree.Call) -> dict[Variable, Thing]:
-    """What is known before kernels run is a constant; the rest is given at each call."""
+    """Bind arguments known before kernels run as constants; each call passes the others."""
     found = {}
     outer = reader.unit
     for name, value in frame.arguments_of(node).items():
@@ -76,7 +76,7 @@ def _given(reader: Reader, frame: Frame, node: tree.Call) -> dict[Variable, Thin
         if thing.kind in REFUSED:
             names = {"operation": frame.name, "parameter": name}
             raise REFUSED_ARGUMENT.error((reader.frame, value), **names)
-        argument = reader.begin(value, name)  # a unit of its own, which parts of kernels ask for
+        argument = reader.begin(value, name)  # a unit of its own, which parts of kernels request
         argument.argument = name
         reader.evaluate(value)
         reader.unit = outer

@@ -1,11 +1,11 @@
-"""Expressions of a unified body: what they stand for, and what they do."""
+"""Expressions of a unified body: their values and their effects."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ttl.diagnostics import Label, Span, UsageError
 
@@ -60,7 +60,7 @@ def _attribute(reader: Reader, node: tree.Attribute) -> Thing:
 
 
 def _no_such_name(span: Span, module: ModuleType, name: str) -> UsageError:
-    """The language itself tells which names are near."""
+    """Return the language's own error, which names similar names."""
     try:
         getattr(module, name)
     except UsageError as error:
@@ -68,7 +68,7 @@ def _no_such_name(span: Span, module: ModuleType, name: str) -> UsageError:
     raise AssertionError(f"{module.__name__} has {name}")
 
 
-def _known_attribute(owner: object, name: str) -> Any:
+def _known_attribute(owner: object, name: str) -> object:
     if isinstance(owner, ModuleType):
         return vars(owner).get(name, MISSING)
     found = member(owner, name)
@@ -97,7 +97,7 @@ def _slice(reader: Reader, node: tree.Slice) -> Thing:
 
 
 def _operator(reader: Reader, node: tree.Unary | tree.Binary | tree.Compare | tree.Logic) -> Thing:
-    """Operators on blocks compute; on numbers they are index arithmetic."""
+    """Read an operator: on blocks it computes; on numbers it is index arithmetic."""
     things = parts(reader, node)
     kinds = {thing.kind for thing in things}
     if not kinds.isdisjoint(OF_TILES):
@@ -108,8 +108,8 @@ def _operator(reader: Reader, node: tree.Unary | tree.Binary | tree.Compare | tr
     return Thing(Kind.ELEMENT) if Kind.ELEMENT in kinds else Thing(value=_result(node, things))
 
 
-def _result(node: tree.Expression, things: Sequence[Thing]) -> Any:
-    """Of numbers and strings that are known."""
+def _result(node: tree.Expression, things: Sequence[Thing]) -> object:
+    """Evaluate known numbers and strings."""
     values = [thing.value for thing in things]
     if any(type(each) not in SCALARS for each in values):
         return MISSING
@@ -185,13 +185,13 @@ def _comprehension(reader: Reader, node: tree.Comprehension) -> Thing:
 
 
 def length_of(over: Thing) -> int | None:
-    """How often a loop over it goes round."""
+    """Return the number of rounds of a loop over it, or None."""
     held = over.value if over.items is None else over.items
     return len(held) if isinstance(held, (range, Mapping)) else None
 
 
 def _suspend(reader: Reader, node: tree.Suspend) -> Thing:
-    """What a generator of the user's gives is what a loop over it gets."""
+    """Collect the values that a user's generator yields for the loop over it."""
     if not reader.calls or node.kind == "await":
         raise NOT_HERE.error((reader.frame, node), what=f"`{node.kind}`")
     found = SCALAR if node.value is None else evaluate(reader, node.value)
@@ -202,7 +202,7 @@ def _suspend(reader: Reader, node: tree.Suspend) -> Thing:
 def unpacked(
     targets: Sequence[tree.Expression], thing: Thing
 ) -> Iterator[tuple[tree.Expression, Thing]]:
-    """What each target gets; a starred one the items that the others leave."""
+    """Yield the items for each target; a starred one gets a list of the rest."""
     starred = [place for place, each in enumerate(targets) if isinstance(each, tree.Starred)]
     for place, each in enumerate(targets):
         if not starred or place < starred[0]:
@@ -215,7 +215,7 @@ def unpacked(
             yield each, rest or container_of(thing.inside)
 
 
-_EXPRESSIONS: dict[type[tree.Node], Callable[[Reader, Any], Thing]] = {
+_EXPRESSIONS: dict[type[tree.Node], Callable[..., Thing]] = {
     tree.Name: lambda reader, node: reader.read(node.binding),
     tree.Constant: lambda reader, node: Thing(value=node.value),
     tree.Attribute: _attribute,

@@ -1,6 +1,6 @@
-"""Is an operation written as kernels, or as one body that becomes kernels?
+"""Tell whether an operation has kernels, or one body that becomes kernels.
 
-One kernel function makes it a multi-kernel operation, all of it.
+A single kernel function makes it a multi-kernel operation.
 """
 
 from __future__ import annotations
@@ -28,37 +28,39 @@ if TYPE_CHECKING:
 
 KERNELS = (language.compute, language.datamovement)
 ACTIONS = (language.copy, language.raw_element_read, language.raw_element_write)
-# Of buffers, blocks and nets, in kernels only.
+# Methods of buffers, blocks and nets that only kernels call.
 METHODS = ("reserve", "wait", "publish", "store", "if_src", "if_dst")
 
 
-def is_multi_kernel(function: Any) -> bool:
-    """Is all that kernels do in its kernels? False also where its source is not found."""
-    found = tree_of(function) if isinstance(function, FunctionType) else None
+def is_multi_kernel(function: object) -> bool:
+    """Are all kernel statements in kernels? False also if its source is not found."""
+    if not isinstance(function, FunctionType):
+        return False
+    found = tree_of(function)
     if found is None or first_kernel(found, function) is None:
         return False
     return next(_actions(found, function), None) is None
 
 
 def is_unified(frame: Frame) -> bool:
-    """UsageError if it has a kernel, and statements of kernels beside it."""
+    """Is it one body? UsageError if it has a kernel and kernel statements beside it."""
     function = frame.function
     kernel = first_kernel(frame.tree, function)
     if kernel is None:
         return _acts(frame.tree, function, {frame.tree})
     for action in _actions(frame.tree, function):
         if not isinstance(value_of(action.function, function), Operation):
-            from .problems import STATEMENT_BESIDE  # what most runs never need
+            from .problems import STATEMENT_BESIDE  # most runs never need it
 
             label = f"`{kernel[0].name}` makes all of it a multi-kernel operation"
             names = {"operation": frame.name, "kernel": kernel[0].name}
             where = Label(frame.span(kernel[1]), label)
             raise STATEMENT_BESIDE.error((frame, action), where, **names)
-    return False  # the call of an operation among kernels is refused when it is made
+    return False  # expanding refuses the call of an operation among kernels
 
 
 def refuse_without_source(function: FunctionType) -> None:
-    """UsageError for an operation whose own code calls what kernels call."""
+    """Raise UsageError for an operation without source whose own code calls kernel methods."""
     code = own_code(function)
     if not {"reserve", "wait"}.isdisjoint(code.co_names):
         raise UsageError(
@@ -72,14 +74,14 @@ def refuse_without_source(function: FunctionType) -> None:
 
 @lru_cache(maxsize=1024)
 def _nested(function: tree.Function) -> tuple[tree.Function, ...]:
-    """The definitions in it."""
+    """List the definitions in it."""
     found = (node for node in walk(*function.body) if isinstance(node, tree.Function))
     return tuple(node for node in found if not node.is_lambda)
 
 
 @lru_cache(maxsize=1024)
 def _calls(function: tree.Function) -> tuple[tree.Call, ...]:
-    """Those of its own body, in the order of the text."""
+    """List the calls of its own body, in the order of the text."""
     calls = [node for node in own_nodes(function) if isinstance(node, tree.Call)]
     return tuple(sorted(calls, key=lambda each: each.place[:2]))
 
@@ -87,7 +89,7 @@ def _calls(function: tree.Function) -> tuple[tree.Call, ...]:
 def first_kernel(
     outer: tree.Function, function: FunctionType
 ) -> tuple[tree.Function, tree.Expression] | None:
-    """A kernel that is defined there, and the decorator that makes it one."""
+    """Find a kernel defined in a function, and the decorator that makes it one."""
     for inner in _nested(outer):
         for decorator in inner.decorators:
             made = decorator.function if isinstance(decorator, tree.Call) else decorator
@@ -98,7 +100,7 @@ def first_kernel(
 
 
 def _acts(body: tree.Function, function: FunctionType, seen: set[tree.Function]) -> bool:
-    """Does it do what kernels do, itself or in functions of the user's that it calls?"""
+    """Does it act as a kernel, itself or in the user's functions that it calls?"""
     if next(_actions(body, function), None) is not None:
         return True
     nested: dict[Binding, tree.Function] = {
@@ -127,8 +129,8 @@ def _actions(body: tree.Function, function: FunctionType) -> Iterator[tree.Call]
 
 
 def value_of(node: tree.Expression, function: FunctionType) -> Any:
-    """What a name around an operation, what a module or an object there has by itself, or a
-    constant item of a list there, stands for."""
+    """Return the value of a name around an operation, of an attribute of a module or an object
+    there, or of a constant item of a list there; MISSING for others."""
     if isinstance(node, tree.Name):
         is_around = isinstance(node.binding, Around)
         return named_value(node.binding.name, function) if is_around else MISSING

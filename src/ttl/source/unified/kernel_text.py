@@ -1,7 +1,7 @@
-"""The multi-kernel operation that a unified one becomes, as Python that runs by itself.
+"""Print the multi-kernel operation of a unified one as Python that runs by itself.
 
-What the body names around it (constants, modules, functions) is defined in the text: at its start
-for the operation, at the start of its function for one that is expanded.
+The text defines the outer names of the body (constants, modules, functions): at its start for the
+operation, at the start of its function for an expanded one.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from types import FunctionType, ModuleType
-from typing import Any
 
 from ttl import language
 from ttl.language.operation import Operation
@@ -34,7 +33,7 @@ DECORATORS = {f".{kind.value}": kind.value for kind in KernelKind}
 
 
 def kernel_text(split: Split, function: FunctionType) -> str:
-    """Everything that it needs, then the operation."""
+    """Return the text of the operation, after everything it needs."""
     made = _Readable(function).inside(split.tree)
     made = replace(made, decorators=tuple(_decorators(split, function)))
     names = {*_around(made), "ttl"}
@@ -43,7 +42,7 @@ def kernel_text(split: Split, function: FunctionType) -> str:
 
 
 def _decorators(split: Split, function: FunctionType) -> Iterator[tree.Expression]:
-    """Those of the language: what else a program does with the operation, it does itself."""
+    """Yield the language's decorators; the program applies others itself."""
     for each in split.frame.tree.decorators:
         called = each.function if isinstance(each, tree.Call) else each
         if value_of(called, function) is language.operation:
@@ -51,7 +50,7 @@ def _decorators(split: Split, function: FunctionType) -> Iterator[tree.Expressio
 
 
 def _inner_functions(split: Split) -> Body:
-    """Expanded operations stand first, with what they name."""
+    """Define expanded operations first, with the names they use."""
     inner: list[Statement] = []
     for name, expansion in split.expansions.items():
         function = expansion.frame.function
@@ -67,19 +66,19 @@ def _defined(function: tree.Function, name: str = "") -> Statement:
 
 
 def _around(function: tree.Function) -> set[str]:
-    """The names that a function, and those in it, do not define themselves."""
+    """Return the names that a function, and those in it, do not define themselves."""
     named = (each for each in walk(function) if isinstance(each, tree.Name))
     return {each.binding.name for each in named if isinstance(each.binding, Around)}
 
 
 def _identifier(name: str) -> str:
-    """Of a name that only code can have."""
+    """Make an identifier of a name that only code can have."""
     return name if name.isidentifier() else re.sub(r"\W+", "_", name).strip("_")
 
 
 class _Readable(Changer):
-    """Names that a program could have, in place of those that only code can have; constants in the
-    place of what objects outside hold; no annotations.
+    """Rewrites a tree as readable Python: valid names, constants for attributes of outer objects,
+    no annotations.
     """
 
     def __init__(self, function: FunctionType):
@@ -106,13 +105,13 @@ class _Readable(Changer):
         return node if name.isidentifier() else replace(node, binding=Around(_identifier(name)))
 
 
-# What is around -----------------------------------------------------------------------------------
+# Outer names --------------------------------------------------------------------------------------
 
 
 def _definitions(
     names: Iterable[str], function: FunctionType, seen: set[tuple[int, str]]
 ) -> list[Statement]:
-    """What names around a function stand for, as statements that give them; imports first."""
+    """Return statements that define a function's outer names; imports first."""
     found = [each for name in sorted(names) for each in _definition(name, function, seen)]
     once = {as_text(each): each for each in found}.values()
     return sorted(once, key=lambda each: not isinstance(each, tree.Import))
@@ -130,7 +129,8 @@ def _definition(
         return
     seen.add(place)
     inner = tree_of(value) if isinstance(value, FunctionType) else None
-    if inner is not None and not any(value is known for known in _language().values()):
+    is_known = any(value is known for known in _language().values())
+    if isinstance(value, FunctionType) and inner is not None and not is_known:
         made = _Readable(value).inside(inner)
         yield from _definitions(_around(made), value, seen)
         yield _defined(made, name)
@@ -138,16 +138,16 @@ def _definition(
         yield from _given_as(name, value, function)
 
 
-def _language() -> dict[str, Any]:
+def _language() -> dict[str, object]:
     return {name: getattr(language, name) for name in language.__all__}
 
 
-def _given_as(name: str, value: Any, function: FunctionType) -> Iterator[Statement]:
-    """A statement that gives a name its value."""
+def _given_as(name: str, value: object, function: FunctionType) -> Iterator[Statement]:
+    """Yield a statement that gives a name its value."""
     known = next((n for n, each in _language().items() if each is value), None)
     if isinstance(value, ModuleType):
         yield _import(value.__name__, None, name, value.__name__ != name)
-    elif _is_constant(value) or isinstance(value, Operation):  # whose calls are expanded
+    elif _is_constant(value) or isinstance(value, Operation):  # an operation's calls are expanded
         given = None if isinstance(value, Operation) else value
         yield assigned(Around(name), tree.Constant(PLACE, given), PLACE)
     elif known is not None:
@@ -162,12 +162,12 @@ def _import(module: str, name: str | None, target: str, has_alias: bool) -> Stat
 
 
 def _module_of(function: FunctionType) -> str:
-    """A program that is run is found by the name of its file."""
+    """Return the module's name; for a program that is run, the name of its file."""
     name: str = function.__globals__.get("__name__", "__main__")
     return Path(own_code(function).co_filename).stem if name == "__main__" else name
 
 
-def _is_constant(value: Any) -> bool:
+def _is_constant(value: object) -> bool:
     if isinstance(value, (tuple, list)):
         return all(map(_is_constant, value))
     return type(value) in CONSTANTS

@@ -1,4 +1,4 @@
-"""A unified body with the thread of each line beside it."""
+"""List a unified body with the thread of each line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEGEND = "C compute   0 data movement 0   1 data movement 1   op the operation, 
 
 
 def listing(frame: Frame, assignment: Assignment, sections: Sections) -> str:
-    """The operation, then those that it expands."""
+    """List the operation, then the operations it expands."""
     parts = [LEGEND]
     for each in frame.all():
         units = _units_by_line(each)
@@ -25,7 +25,7 @@ def listing(frame: Frame, assignment: Assignment, sections: Sections) -> str:
 
 
 def threads_by_line(frame: Frame, sections: Sections) -> dict[int, list[Thread]]:
-    """The threads of the lines of a body; none for what comes before the kernels."""
+    """Return the threads of each line of a body; none for lines before the kernels."""
     found = {line: _threads(units, sections) for line, units in _units_by_line(frame).items()}
     return {line: threads for line, threads in found.items() if threads is not None}
 
@@ -65,7 +65,7 @@ def _marks(threads: list[Thread] | None) -> str:
 
 
 def _threads(units: Sequence[Unit], sections: Sections) -> list[Thread] | None:
-    """None where nothing is done."""
+    """Return None for lines that do nothing."""
     kernels = sections.kernels
     found = [t for t in Thread if any(unit in kernels.get(t, ()) for unit in units)]
     return found if found or any(unit in sections.setup for unit in units) else None

@@ -1,10 +1,10 @@
-"""Numbers that only data tells, in a rehearsal: of a condition on one, both sides happen."""
+"""Numbers that depend on data, in a rehearsal: a condition on one takes both sides."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from ttl.language.engine import engine
 
@@ -17,11 +17,11 @@ from .units import Unit
 
 
 class NotFollowed(Exception):
-    """What the body does depends on data, or takes too long to follow."""
+    """The body depends on data, or takes too long to follow."""
 
 
 class Opaque:
-    """Arithmetic with it is opaque too; where its value is needed, the body is not followed."""
+    """An unknown number. Arithmetic keeps it opaque; using its value raises NotFollowed."""
 
     __slots__ = ()
 
@@ -42,12 +42,12 @@ OPAQUE = Opaque()
 
 
 def reached(number: int) -> None:
-    """Called by a rehearsal before each statement: the engine learns which one is next."""
+    """Tell the engine which statement is next; a rehearsal calls this before each one."""
     engine("reached()").reached(number)  # type: ignore[attr-defined]
 
 
-def asked(value: Any, may_leave: bool) -> bool | None:
-    """Which side of a condition is taken; None: both. Not if one of them leaves a loop."""
+def asked(value: object, may_leave: bool) -> bool | None:
+    """Return the side of a condition, or None for both. NotFollowed if one leaves a loop."""
     if not isinstance(value, Opaque):
         return bool(value)
     if may_leave:
@@ -60,7 +60,7 @@ FOLLOWING = {REACHED: reached, ASKED: asked, OPAQUE_NAME: OPAQUE}
 
 
 def call_of(name: str, at: tree.Node, *arguments: tree.Expression | str | int) -> tree.Call:
-    """A call of a function of ours, at the place of a node."""
+    """Make a call of one of our functions at the place of a node."""
     given = tuple(
         each if isinstance(each, tree.Node) else tree.Constant(at.place, each) for each in arguments
     )
@@ -68,13 +68,13 @@ def call_of(name: str, at: tree.Node, *arguments: tree.Expression | str | int) -
 
 
 class Followed(Changer):
-    """The statements of a kernel that say which one is next, and ask about each condition."""
+    """Changes a kernel's statements to report which one is next, and to ask about conditions."""
 
     def __init__(self, units: Iterable[Unit], numbers: Mapping[Unit, int]):
         self.units = {unit.node: unit for unit in units if unit.argument is None}
         self.numbers = numbers
 
-    def node(self, node: Any) -> Any:
+    def node(self, node: tree.Node) -> object:
         made = self.inside(node)
         if isinstance(made, tree.Branch) and made.test in self.units:
             return self._both(made, self.units[made.test])
@@ -84,7 +84,7 @@ class Followed(Changer):
         return tree.Evaluate(node.place, call), made
 
     def _both(self, node: tree.Branch, head: Unit) -> Body:
-        """Both sides happen where data decides, and names given there are opaque."""
+        """Take both sides if data decides, and make names assigned there opaque."""
         place, inside = node.place, [u for u in self.units.values() if head in u.controls()]
         answer = f"{ASKED}_{place.line}_{place.column}"
         call = call_of(ASKED, node, node.test, any(unit.is_jump for unit in inside))

@@ -1,9 +1,8 @@
-"""What can be wrong with a unified body, in words."""
+"""The problems of a unified body, in words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from ttl.diagnostics import Diagnostic, Label, UsageError, codes
 from ttl.diagnostics.diagnostic import Code
@@ -17,7 +16,7 @@ Spot = Unit | Site | tuple[Frame, tree.Node]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """The names in braces get their values where the problem is reported."""
+    """A message; the place that reports the problem supplies the names in braces."""
 
     code: Code
     message: str
@@ -25,8 +24,8 @@ class Problem:
     label: str = ""
     notes: tuple[str, ...] = ()
 
-    def at(self, spot: Spot, *others: Label, **facts: Any) -> Diagnostic:
-        """With the places where the operation is expanded."""
+    def at(self, spot: Spot, *others: Label, **facts: object) -> Diagnostic:
+        """Make the diagnostic, with the places where the operation is expanded."""
         frame, node = spot if isinstance(spot, tuple) else (spot.frame, spot.node)
         message, help_text, label = (
             text.format(**facts) for text in (self.message, self.help, self.label)
@@ -34,7 +33,7 @@ class Problem:
         broken = self.code.broken(message, help_text, notes=self.notes, **facts)
         return broken.with_labels(*others, *frame.call_labels()).at(frame.span(node), label)
 
-    def error(self, spot: Spot, *others: Label, **facts: Any) -> UsageError:
+    def error(self, spot: Spot, *others: Label, **facts: object) -> UsageError:
         return UsageError(self.at(spot, *others, **facts))
 
 
@@ -77,7 +76,7 @@ RETURNS_VALUE = Problem(
     "operations return nothing: write results into tensor arguments",
 )
 
-# Operations that are called -----------------------------------------------------------------------
+# Called operations --------------------------------------------------------------------------------
 
 DEFINED_INSIDE = Problem(
     codes.COMPOSITION,

@@ -1,12 +1,12 @@
-"""What a unified body writes to a tensor and reads again, or writes after it was read.
+"""Tensors that a unified body writes and reads again, or writes after reading.
 
 rule TEXT     an access to a tile comes after those above it in the text, as in sequential Python
 rule THREAD   two accesses that no block orders are put on one thread, which keeps their order
-rule NODES    what one node writes and another reads is ordered by the program, with pipes or
-              semaphores; where these cannot do it, it is an error
-rule ALONE    where data decides something, the statements that touch the tensors are followed
-              alone: no block orders them, and of conditions on data both sides happen
-rule UNKNOWN  where data decides which tiles they are, all of the tensor's count
+rule NODES    the program orders a write on one node and a read on another with pipes or semaphores;
+              if these cannot do it, it is an error
+rule ALONE    if data decides something, the statements that touch the tensors are followed without
+              the order of blocks, and both sides of conditions on data happen
+rule UNKNOWN  if data decides which tiles they are, the whole tensor counts
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ReadBack:
 
     @computed_once
     def pairs(self) -> list[Pair]:
-        """Statements that may touch one tensor, the first of which writes it."""
+        """List statements that may touch one tensor, the first of which writes it."""
         savers = [unit for unit in self.units if unit.saves]
         pairs = ((one, other) for one in savers for other in self.units)
         return [
@@ -53,7 +53,7 @@ class ReadBack:
         ]  # fmt: skip
 
     def unordered(self, assignment: Assignment) -> Sequence[Pair]:
-        """Those on two threads of which nothing makes the second wait for the first."""
+        """Return pairs on two threads where nothing makes the second wait for the first."""
         threads = assignment.threads
         apart = [(one, other) for one, other in self.pairs if threads[one] is not threads[other]]
         if not apart and not any(map(_is_read_back, self.pairs)):
@@ -63,12 +63,12 @@ class ReadBack:
             self._steps = self._rehearsed(assignment)
         if self._steps is None:  # rule UNKNOWN
             return apart
-        from .access_order import unordered  # what most bodies never need
+        from .access_order import unordered  # most bodies never need it
 
         return unordered(self._steps, threads)
 
     def _rehearsed(self, assignment: Assignment) -> Steps | None:
-        """None if it cannot be followed; UsageError if nodes read what others write."""
+        """Return None if the body cannot be followed; UsageError if nodes race."""
         steps: Steps | None = None
         try:
             try:
@@ -80,7 +80,7 @@ class ReadBack:
                 wrong = None if self._has_order else self._wrong(steps)
         except NotFollowed:
             steps, wrong = None, self._perhaps_between_nodes()
-        except (Exception, RuleBroken):  # what is wrong with the body is reported when it runs
+        except (Exception, RuleBroken):  # the run reports errors of the body
             return None
         if wrong is not None:
             raise UsageError(wrong)
@@ -93,7 +93,7 @@ class ReadBack:
 
     @property
     def _has_order(self) -> bool:
-        """Is there anything in the body that could order nodes?"""
+        """Can anything in the body order nodes?"""
         return any(unit.awaits or unit.receives for unit in self.units)
 
     def _follow(self, assignment: Assignment, wanted: Collection[Unit]) -> Steps:

@@ -1,10 +1,10 @@
-"""Reads the body of a unified operation, statement by statement, into units.
+"""Read the body of a unified operation, statement by statement, into units.
 
 rule UNIT    every simple statement, item of a `with`, and head of a loop or condition is a unit
-rule FLOW    names stand for what reaches them: branches are joined, loops are read until nothing
-             changes
-rule INLINE  a function of the user's is read where it is called: what it does, its caller does
-rule EXPAND  an operation that is called as a statement is a frame of units of its own
+rule FLOW    names have all values that reach them: branches are joined, loops repeat until no
+change
+rule INLINE  a user's function is read where it is called: its effects count as its caller's
+rule EXPAND  an operation called as a statement is a frame of units of its own
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ DEEPEST_CALLS = 32
 
 
 class State(dict[tuple[Activation, Variable], Thing]):
-    """What the variables stand for."""
+    """The values of the variables."""
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, State) or not dict.__eq__(self, other):
@@ -55,7 +55,7 @@ class State(dict[tuple[Activation, Variable], Thing]):
 
 
 class Reader(Forward[State]):
-    """Where the reading stands: the frame, the names, the unit and what it stands in."""
+    """The position of the reading: frame, names, unit, and the unit around it."""
 
     def __init__(self, frame: Frame):
         super().__init__()
@@ -66,15 +66,15 @@ class Reader(Forward[State]):
         self.state = State()
         self.unit: Unit = None  # type: ignore[assignment]  # the first statement sets it
         self.control: Unit | None = frame.caller  # the loop, the condition or the call around it
-        self.calls: dict[tree.Function, tree.Node] = {}  # that are read where they are called
-        self.returned: list[Thing] = []  # by the function
-        self.order: list[Unit] = []  # all units, also those of expansions
+        self.calls: dict[tree.Function, tree.Node] = {}  # being read in place
+        self.returned: list[Thing] = []  # by the function being read
+        self.order: list[Unit] = []  # all units, including expansions
         self._units: dict[tuple[Frame, tree.Node, str], Unit] = {}
         self._heads: dict[tuple[Frame, tree.Loop], State] = {}  # in the last round of each loop
-        self._controls: dict[tuple[Frame, tree.Node], Unit] = {}  # what statements stand in
+        self._controls: dict[tuple[Frame, tree.Node], Unit] = {}  # the unit around each statement
 
     def read_frame(self, frame: Frame, given: Mapping[Variable, Thing]) -> None:  # rule EXPAND
-        """What its variables stand for at its end is kept with it."""
+        """Read a frame, which keeps the final values of its variables."""
         outer = self.frame, self.here, self.home, self.unit
         place = None if frame.caller is None else self.place(frame.tree)
         self.here = self.home = Activation(place, frame.tree.scope, frame.function)
@@ -131,7 +131,7 @@ class Reader(Forward[State]):
         return self.here.home(variable) or self.here
 
     def _is_of_frame(self, variable: Variable) -> bool:
-        """Not one of a comprehension in it, either."""
+        """Is it the frame's own variable? A comprehension has its own ones."""
         return variable.scope is self.home.scope
 
     def bind(self, target: tree.Expression, thing: Thing) -> None:
@@ -162,7 +162,7 @@ class Reader(Forward[State]):
         self.state[home, name] = thing
 
     def change(self, owner: tree.Expression, news: Thing, key: object = MISSING) -> None:
-        """What a variable holds gets other items, in a dict one under a key."""
+        """Change items of a variable's container, of a dict at one key."""
         if not isinstance(owner, tree.Name) or isinstance(owner.binding, Around):
             return
         home = self._home_of(owner.binding)
@@ -182,7 +182,7 @@ class Reader(Forward[State]):
     def go_in(
         self, function: tree.Function, around: Any, call: tree.Node, given: Given, bound: int = 0
     ) -> Thing:  # rule INLINE
-        """`around` is the activation in which it was defined, or the function that Python has."""
+        """Read a call; `around` is the defining activation, or Python's function object."""
         if function.is_async:
             raise NOT_HERE.error((self.frame, function), what="a coroutine")
         if function in self.calls or len(self.calls) > DEEPEST_CALLS:
@@ -204,7 +204,7 @@ class Reader(Forward[State]):
     # Statements -----------------------------------------------------------------------------------
 
     def run(self, function: tree.Function) -> None:  # rule FLOW
-        """Where its end is not reached, nobody asks what is known there."""
+        """Run a function; an unreachable end needs no state."""
         end = self.function(function, self.state)
         self.state = self.state if end is None else end
 
@@ -264,7 +264,7 @@ class Reader(Forward[State]):
         return self.state
 
     def widen(self, state: State, rounds: int) -> State:
-        """Lists in lists may grow for ever."""
+        """Drop items after many rounds, because lists in lists may grow without end."""
         if rounds < MOST_ROUNDS:
             return state
         return State({key: thing.without_items() for key, thing in state.items()})
@@ -307,7 +307,7 @@ def _check_decorators(reader: Reader, function: tree.Function) -> None:
 
 
 def _update(reader: Reader, node: tree.Update) -> None:
-    """`+=` on blocks and values computes; a block stays the block that it is."""
+    """Read `+=`, which computes on blocks and values; the block stays the same."""
     reader.begin(node)
     value = reader.evaluate(node.value)
     if isinstance(node.target, tree.Target):
@@ -323,9 +323,9 @@ def _update(reader: Reader, node: tree.Update) -> None:
 
 
 def _counted(reader: Reader, over: tree.Expression) -> tree.Call | None:
-    """`range(count)` for `range(first, first + count)`: the same to a kernel that needs no row.
+    """Return `range(count)` for `range(first, first + count)`, for kernels that ignore the item.
 
-    Then `first`, which may depend on the node, is not computed there.
+    They then need not compute `first`, which may depend on the node.
     """
     if not isinstance(over, tree.Call) or len(over.arguments) < 2 or over.keywords:
         return None
@@ -363,7 +363,7 @@ def _import(reader: Reader, node: tree.Import) -> None:
         reader.bind(each.target, thing_of(value))
 
 
-_SIMPLE: dict[type[tree.Statement], Callable[[Reader, Any], None]] = {
+_SIMPLE: dict[type[tree.Statement], Callable[..., None]] = {
     tree.Evaluate: _evaluate,
     tree.Assign: _assign,
     tree.Update: _update,

@@ -1,14 +1,15 @@
-"""Runs the body of a unified operation in the order of its text, on every node, without data.
+"""Run the body of a unified operation in text order, on every node, without data.
 
 Records which tiles of tensors the statements copy, which blocks they fill and use, and where nodes
-signal each other. Only bodies that may read back what they write are rehearsed.
+signal each other. Only bodies that may read back their own writes are rehearsed.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum, auto
 from itertools import count
@@ -31,23 +32,23 @@ from .opaque import OPAQUE, NotFollowed
 from .things import memory_of
 from .units import Unit
 
-MOST_STEPS = 400_000  # of all nodes together: what takes longer is not followed
+MOST_STEPS = 400_000  # of all nodes together: longer bodies are not followed
 
 
 class Does(Enum):
-    """What a step of a statement does."""
+    """The kind of a step."""
 
     LOAD = auto()  # starts to read part of a tensor
-    SAVE = auto()  # starts to write part of a tensor
+    SAVE = auto()  # waits for a copy: `what` is the step that started it
     END = auto()  # waits for a copy: the place of the step that started it
     FILL = auto()  # puts data into a block
     USE = auto()  # takes data from a block
-    SIGNAL = auto()  # tells another node, or a kernel of this one, that it is here
+    SIGNAL = auto()  # tells another node, or a kernel of this one, that it arrived
     AWAIT = auto()
 
 
 class Part(NamedTuple):
-    """A box of the tiles, or of the elements, of a tensor."""
+    """A box of tiles or elements of a tensor."""
 
     memory: Hashable
     sizes: Shape  # of the tensor
@@ -72,27 +73,27 @@ class Awaited(NamedTuple):
 class Step(NamedTuple):
     unit: Unit | None  # None: on the compute thread
     does: Does
-    what: Any = None  # a Part, a Signal, Awaited, a place, or which block
+    what: Any = None  # a Part, a Signal, Awaited, a step, or a block
 
 
-Steps = Mapping[Shape, Sequence[Step]]  # of each node
+Steps = Mapping[Shape, Sequence[Step]]  # by node
 ACCESSES = (Does.LOAD, Does.SAVE)
 
 
 @dataclass(frozen=True, slots=True)
 class TensorStandIn:
-    """A tensor of which kernels take parts: those of the real ttnn would compute them."""
+    """A tensor that kernels slice without data: slices of the real ttnn would compute."""
 
     tensor: Any
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self.tensor, name)
 
-    def __getitem__(self, items: Any) -> TensorSlice:
+    def __getitem__(self, items: object) -> TensorSlice:
         return slice_tensor(self, items)
 
 
-def stand_in(value: Any) -> Any:
+def stand_in(value: object) -> Any:
     if isinstance(value, (list, tuple)) and type(value) in (list, tuple):
         return type(value)(map(stand_in, value))
     if type(value) is dict:
@@ -101,16 +102,16 @@ def stand_in(value: Any) -> Any:
 
 
 def rehearse(
-    declare: Callable[..., Any],
-    arguments: Sequence[Any],
-    named: Mapping[str, Any],
+    declare: Callable[..., object],
+    arguments: Sequence[object],
+    named: Mapping[str, object],
     grid: Shape,
     units: Sequence[Unit],
     has_elements: bool,
 ) -> Steps:
-    """The steps of each node. `declare` declares one kernel, which numbers the units.
+    """Return the steps of each node. `declare` declares one kernel, which numbers the units.
 
-    If data may decide what it does, the steps are accesses to tensors and nothing orders them.
+    If data may decide what it does, the steps are unordered accesses to tensors.
     """
     declared = OperationScope(grid, (0,) * len(grid))
     with _value_of(SCOPE, declared):
@@ -123,14 +124,14 @@ def rehearse(
             try:
                 for kernel in declared.kernels:
                     kernel.function()
-            except NotImplementedError as error:  # what no Rehearsal can tell: if a block is there
+            except NotImplementedError as error:  # a Rehearsal cannot tell whether a block is there
                 raise NotFollowed from error
         found[node], left = engine.steps, engine.left
     return found
 
 
 @contextmanager
-def _value_of(variable: Any, value: Any) -> Any:
+def _value_of(variable: ContextVar[Any], value: object) -> Iterator[None]:
     token = variable.set(value)
     try:
         yield
@@ -139,7 +140,7 @@ def _value_of(variable: Any, value: Any) -> Any:
 
 
 class _Block(Block):
-    """Block `number` of a buffer, as its producer and its consumer have it."""
+    """Block `number` of a buffer, for its producer and its consumer."""
 
     __slots__ = ("buffer", "number", "steps")
 
@@ -155,13 +156,13 @@ class _Block(Block):
         self.steps.accumulate(self, value)
 
     def push(self) -> None:
-        """Nothing: a block is known to be full when it is used."""
+        """Do nothing: a block is known to be full when it is used."""
 
     def pop(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def release(self) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class _Transfer(Transfer):
@@ -177,11 +178,11 @@ class _Transfer(Transfer):
         self.wait()
 
     def join(self, group: object) -> None:
-        """Nothing."""
+        """Do nothing."""
 
 
 class Rehearsal(Engine):
-    """The engine of one node."""
+    """The engine that records the steps of one node."""
 
     __slots__ = (
         "_blocks", "_has_elements", "_here", "_unit", "_units", "grid", "is_compute", "left",
@@ -191,7 +192,7 @@ class Rehearsal(Engine):
     def __init__(
         self, grid: Shape, node: Shape, units: Sequence[Unit], left: int, has_elements: bool
     ):
-        self.is_compute = True  # tensors then ask it for their parts
+        self.is_compute = True  # so tensors ask it for their parts
         self.grid = grid
         self.steps: list[Step] = []
         self.left = left
@@ -210,7 +211,7 @@ class Rehearsal(Engine):
         if self.left < 0:
             raise NotFollowed("it takes too long")
 
-    def _add(self, does: Does, what: Any = None, is_compute: bool = False) -> None:
+    def _add(self, does: Does, what: object = None, is_compute: bool = False) -> None:
         self._spend()
         if does in ACCESSES or not self._has_elements:
             self.steps.append(Step(None if is_compute else self._unit, does, what))
@@ -226,32 +227,32 @@ class Rehearsal(Engine):
     def wait(self, buffer: DataflowBuffer) -> Block:
         return _Block(buffer, next(self._blocks[buffer, "wait"]), self)
 
-    # In the order of the text nothing waits, and the thread of each statement is known.
+    # In text order nothing waits, and each statement's thread is known.
 
     def release_oldest(self, buffer: DataflowBuffer, *, is_push: bool) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def begin_publish(self, buffer: DataflowBuffer) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def publish_block(self, block: Block) -> None:
-        """Nothing."""
+        """Do nothing."""
 
-    def signpost(self, signpost: Any, is_end: bool) -> None:
-        """Nothing."""
+    def signpost(self, signpost: object, is_end: bool) -> None:
+        """Do nothing."""
 
     def signpost_made(self, made: object) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     def require_data_movement(self, call: str) -> None:
-        """Nothing."""
+        """Do nothing."""
 
     # Data movement
 
-    def slice(self, tensor: Any, index: Any) -> TensorSlice:
+    def slice(self, tensor: object, index: object) -> TensorSlice:
         return slice_tensor(tensor, index)
 
-    def copy(self, source: Any, destination: Any) -> Transfer:
+    def copy(self, source: object, destination: object) -> Transfer:
         start = len(self.steps)
         self._touch(source, Does.USE, Does.LOAD, Does.AWAIT)
         if isinstance(destination, TensorSlice):
@@ -259,7 +260,7 @@ class Rehearsal(Engine):
         self._touch(destination, Does.FILL, Does.SAVE, Does.SIGNAL)
         return _Transfer(self, start)
 
-    def _touch(self, end: Any, of_block: Does, of_tensor: Does, of_pipe: Does) -> None:
+    def _touch(self, end: object, of_block: Does, of_tensor: Does, of_pipe: Does) -> None:
         if isinstance(end, _Block):
             self._add(of_block, end.place)
         elif isinstance(end, TensorSlice):
@@ -301,17 +302,17 @@ class Rehearsal(Engine):
     # Computing
 
     def apply(
-        self, op: BlockOp, operands: tuple[Any, ...], parameters: Mapping[str, Any]
+        self, op: BlockOp, operands: tuple[object, ...], parameters: Mapping[str, object]
     ) -> BlockExpression:
         for each in operands:
             if isinstance(each, _Block):
                 self._add(Does.USE, each.place, is_compute=True)
         return BlockExpression(BlockType(None, None))
 
-    def binary(self, op: BlockOp, left: Any, right: Any) -> BlockExpression:
+    def binary(self, op: BlockOp, left: object, right: object) -> BlockExpression:
         return self.apply(op, (left, right), {})
 
-    def accumulate(self, block: Block, value: Any) -> None:
+    def accumulate(self, block: Block, value: object) -> None:
         if isinstance(value, _Block):
             self._add(Does.USE, value.place, is_compute=True)
         if isinstance(block, _Block):

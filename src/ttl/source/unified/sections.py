@@ -1,11 +1,11 @@
-"""What the operation itself does before its kernels run, and what each kernel has.
+"""The setup that the operation runs before its kernels, and the units of each kernel.
 
-rule SETUP   buffers, nets and semaphores, and what is computed from tensors, constants and the grid
-             alone, is done once, by the operation; not what stands in a loop of a kernel
-rule NEEDED  a kernel has the units of its thread, the loops and conditions around them, and those
-             shared units that give the names which these read; nothing else
-rule LOCAL   a name that a kernel gives a value is its own: all that gives it one is copied
-rule JUMPS   who has a loop has the jumps out of it
+rule SETUP   the operation makes buffers, nets and semaphores once, and computes values that depend
+             only on tensors, constants and the grid; not inside a loop of a kernel
+rule NEEDED  a kernel has the units of its thread, the loops and conditions around them, and the
+             shared units that assign the names which these read; nothing else
+rule LOCAL   a name that a kernel assigns is its own: all assignments of it are copied
+rule JUMPS   a kernel with a loop has the jumps out of it
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ class Sections:
         return frozenset().union(*self.kernels.values())
 
     def has(self, frame: Frame, thread: Thread) -> bool:
-        """Has a kernel anything to do there?"""
+        """Has the kernel of this thread any units in the frame?"""
         return any(unit.frame is frame and unit.argument is None for unit in self.kernels[thread])
 
 
 def all_in_one(assignment: Assignment, wanted: Collection[Unit]) -> Sections:
-    """One kernel with these units and what they need, for a rehearsal: it prints nothing."""
+    """Make one kernel of these units and their needs for a rehearsal, without prints."""
     setup = setup_of(assignment.units)
     threads = {u: Thread.COMPUTE for u in assignment.units if u in wanted and not u.is_print}
     kernel = _kernel(Assignment(assignment.units, threads), Thread.COMPUTE, setup)
@@ -75,7 +75,7 @@ def _may_be_setup(unit: Unit) -> bool:
 def _is_kernels(unit: Unit, setup: set[Unit]) -> bool:
     if not unit.depends <= setup:
         return True
-    if unit.argument is not None:  # of an expansion, which is made once for all calls
+    if unit.argument is not None:  # an argument of an expansion, which is made once for all calls
         final = unit.frame.final
         return any(final[name].origins != given for name, given in unit.reads.items())
     around = (control for control in unit.controls() if control.frame is unit.frame)
@@ -92,8 +92,8 @@ def _check_made(units: Iterable[Unit], setup: set[Unit]) -> None:
 
 
 def _place_prints(assignment: Assignment) -> None:
-    """A print of numbers is made once: by the first kernel that works in the same body. A debugger
-    is started by the kernel of the next statement.
+    """Give prints of numbers to the first kernel in the same body, so they print once. The kernel
+    of the next statement starts a debugger.
     """
     units, threads = [*assignment.units], assignment.threads
     for place, unit in enumerate(units):
@@ -113,7 +113,7 @@ def _place_prints(assignment: Assignment) -> None:
 
 
 def only_counts(unit: Unit, included: Iterable[Unit]) -> bool:
-    """Does a kernel that has these units not use the variable of the loop?"""
+    """Does a kernel with these units ignore the variable of the loop?"""
     return not any(unit in origins for other in included for origins in other.reads.values())
 
 
@@ -135,7 +135,7 @@ class _Kernel:
         return bool(news)
 
     def needs(self) -> set[Unit]:
-        """What the units that are there need beside themselves."""
+        """Return the units that the included units need."""
         found: set[Unit] = set()
         for unit in self.included:
             found.update(unit.controls())
@@ -156,7 +156,7 @@ class _Kernel:
             return True
         binders = self.binders.get((unit.frame, name), set())
         if not binders:
-            return not origins <= self.setup  # a parameter, which the call gives
+            return not origins <= self.setup  # a parameter, passed by the call
         is_function = any(binder.is_function for binder in binders)
         is_final = origins == unit.frame.final[name].origins
         return is_function or not binders <= self.setup or not is_final

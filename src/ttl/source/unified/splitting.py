@@ -1,9 +1,9 @@
-"""The multi-kernel operation that a unified body becomes.
+"""Split a unified body into a multi-kernel operation.
 
-rule SPANS   statements are the user's own, in the lines and columns where they stand
-rule NUMBERS in a body that may meet numbers of numpy, the operation's own statements have Python's
-rule FRAMES  an expanded operation is a function of its own file, called once by the operation: it
-             makes its buffers and gives back its part of each kernel, which kernels call
+rule SPANS   statements are the user's own, in their original lines and columns
+rule NUMBERS in a body that may handle numpy numbers, the operation's own statements use Python's
+rule FRAMES  an expanded operation is a function in its own file, called once by the operation: it
+             makes its buffers and returns its part of each kernel, which kernels call
 """
 
 from __future__ import annotations
@@ -44,18 +44,18 @@ KERNELS = {f".{kind.value}": made for kind, made in (
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Split:
-    """A frame as a function that makes kernels, or parts of them if it is expanded."""
+    """A frame as a function that makes kernels, or parts of kernels if it is expanded."""
 
     frame: Frame
     tree: Function
-    expansions: dict[str, Split]  # by the names that the code has for them
+    expansions: dict[str, Split]  # by their names in the code
     definition: Any
     code: CodeType
 
     def function(self, own: FunctionType) -> FunctionType:
-        """Its names stand for what they stand for around this function of the user's."""
+        """Make the function; its outer names have their values around the user's function."""
         keep_definitions(self.code, self.definition)
-        known: dict[str, Any] = {NAMED: name_declared, **FOLLOWING, **KERNELS, **USED}
+        known: dict[str, object] = {NAMED: name_declared, **FOLLOWING, **KERNELS, **USED}
         known |= {
             name: split.function(split.frame.function) for name, split in self.expansions.items()
         }
@@ -66,7 +66,7 @@ class Split:
 
 
 def names_in(*nodes: tree.Node) -> set[str]:
-    """Those that are used, and those of parameters."""
+    """Return the names in use, including those of parameters."""
     found = set()
     for each in walk(*nodes):
         if isinstance(each, (tree.Name, tree.Target)):
@@ -86,8 +86,8 @@ def _code(frame: Frame, made: Function, expansions: Iterable[str]) -> CodeType:
 @dataclass(slots=True)
 class Splitter:
     sections: Sections
-    numbers: Mapping[Unit, int] = field(default_factory=dict)  # of units in a rehearsal
-    names: dict[Frame, dict[Thread, str]] = field(default_factory=dict)  # of parts of kernels
+    numbers: Mapping[Unit, int] = field(default_factory=dict)  # in a rehearsal
+    names: dict[Frame, dict[Thread, str]] = field(default_factory=dict)  # of kernel parts
 
     def split(self, frame: Frame) -> Split:
         taken = names_in(frame.tree)
@@ -119,13 +119,13 @@ class Splitter:
         return Split(frame, made, expansions, as_ast(made), code)
 
     def static(self, frame: Frame) -> list[str]:
-        """The parameters that are known before kernels run."""
+        """List the parameters that are known before kernels run."""
         setup = self.sections.setup
         dynamic = {unit.argument for unit in frame.arguments if unit not in setup}
         return [name for name in frame.parameters if name not in dynamic]
 
     def given(self, frame: Frame, thread: Thread) -> list[str]:
-        """What a part of a kernel is given at each call."""
+        """List the parameters that each call of a kernel part passes."""
         kernel, setup = self.sections.kernels[thread], self.sections.setup
         mine = [unit for unit in frame.arguments if unit in kernel and unit not in setup]
         return [unit.argument for unit in mine if unit.argument is not None]
@@ -159,7 +159,7 @@ def _unused(name: str, taken: set[str]) -> str:
 
 @dataclass(slots=True)
 class _Part:
-    """The statements of a frame that one thread has; those of the operation itself for None."""
+    """The statements of a frame for one thread, or for the operation itself (None)."""
 
     splitter: Splitter
     frame: Frame
@@ -212,7 +212,7 @@ class _Part:
                 yield from self._names(unit)
 
     def _names(self, unit: Unit) -> Iterator[Statement]:
-        """Where kernels see what is made through expansions only, it is named at once."""
+        """Name objects that kernels see only through expansions right after they are made."""
         if self.frame.caller is None and not self.frame.expansions:
             return
         for variable in sorted(unit.binds, key=lambda each: each.name):
@@ -221,7 +221,7 @@ class _Part:
             yield tree.Evaluate(unit.node.place, call)
 
     def _is_wanted(self, unit: Unit) -> bool:
-        """A function stands in the operation only if the operation itself calls it."""
+        """Does the operation itself call this function? Otherwise it does not need it."""
         if not unit.is_function or self.thread is not None:
             return True
         return any(unit in other.depends for other in self.included)
@@ -247,16 +247,20 @@ class _Part:
             yield tree.Evaluate(node.place, call_of(names[self.thread], node, *passed))
 
 
-def name_declared(prefix: str, name: str, value: Any) -> None:
-    """Called by the function that a body becomes, after the statement that gives the name: of what
-    an expanded operation declares, which kernels see through parts of theirs only.
+def name_declared(prefix: str, name: str, value: object) -> None:
+    """Name an object that a body makes; the split body calls this after the assignment. An expanded
+    operation's kernels see its objects only through their parts.
     """
     if isinstance(value, (list, tuple)):
         for place, item in enumerate(value):
             name_declared(prefix, f"{name}_{place}", item)
     elif isinstance(value, (DataflowBuffer, PipeNet, Semaphore)):
         collected = scope("an operation")
-        others: list[Any] = [*collected.buffers, *collected.pipe_nets, *collected.semaphores]
+        others: list[DataflowBuffer | PipeNet | Semaphore] = [
+            *collected.buffers,
+            *collected.pipe_nets,
+            *collected.semaphores,
+        ]
         taken = {each.name for each in others if each is not value}
         value.name = f"{prefix}{name}"
         if value.name in taken:
@@ -264,7 +268,7 @@ def name_declared(prefix: str, name: str, value: Any) -> None:
 
 
 def prefix_of(frame: Frame) -> str:
-    """`rmsnorm_2_` for the second operation that a body expands, and so on outwards."""
+    """Return `rmsnorm_2_` for the second operation that a body expands, after outer prefixes."""
     if frame.caller is None:
         return ""
     caller = frame.caller.frame

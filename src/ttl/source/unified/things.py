@@ -1,4 +1,4 @@
-"""What the expressions of a unified body stand for, as far as its text and its names tell."""
+"""Abstract values of expressions in a unified body, as far as its text and names tell."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ from ..tree import Function
 if TYPE_CHECKING:
     from .units import Place, Site, Unit
 
-MOST_ITEMS = 256  # that are told apart
+MOST_ITEMS = 256  # told apart
 DEEPEST = 4
 
 
 class Kind(IntEnum):
-    """Of two that meet where paths join, the later one counts."""
+    """The kind of a value; the larger one wins where paths join."""
 
     SCALAR = 0  # numbers, strings, shapes, and every other value of Python
     TENSOR = 1
@@ -37,9 +37,9 @@ class Kind(IntEnum):
     PIPE = 5
     BUFFER = 6
     FUNCTION = 7  # defined in the body
-    METHOD = 8  # of a thing that is not a plain value
+    METHOD = 8  # of a value that is not plain Python
     CONTAINER = 9
-    ELEMENT = 10  # a number that was read from a block
+    ELEMENT = 10  # a number read from a block
     TRANSFER = 11  # or a group of them
     VALUE = 12  # a block expression
     BLOCK = 13
@@ -62,15 +62,15 @@ class End(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Activation:
-    """A function that is called at one place, for the variables that it has there."""
+    """A call of a function at one place, which has its own variables."""
 
     place: Place | None
     scope: Scope
-    function: FunctionType  # what the names around it are those of
+    function: FunctionType  # the outer names are this function's
     outer: Activation | None = None
 
     def home(self, variable: Variable) -> Activation | None:
-        """Whose variable it is: of this one, or of one around it."""
+        """Return the activation that has the variable: this one, or one around it."""
         found: Activation | None = self
         while found is not None and not variable.scope.is_in(found.scope):
             found = found.outer
@@ -80,14 +80,14 @@ class Activation:
 @dataclass(frozen=True, slots=True)
 class Thing:
     kind: Kind = Kind.SCALAR
-    value: Any = field(default=MISSING, compare=False)  # the Python value, where it is known
-    key: Hashable = None  # which buffer, net or semaphore it is
+    value: Any = field(default=MISSING, compare=False)  # the Python value, if known
+    key: Hashable = None  # identifies the buffer, net or semaphore
     block_bytes: int = field(default=2048, compare=False)  # of a buffer: a tile of bf16 if unknown
-    sites: frozenset[Site] = frozenset()  # the blocks that it is, or holds
-    origins: frozenset[Unit] = frozenset()  # the statements that gave it its value
-    items: Mapping[Any, Thing] | None = None  # of a known container, by place or key
+    sites: frozenset[Site] = frozenset()  # of the block it is, or of held blocks
+    origins: frozenset[Unit] = frozenset()  # the statements that assigned it
+    items: Mapping[Hashable, Thing] | None = None  # of a known container, by place or key
     is_table: bool = False  # a dict
-    item: Thing | None = None  # what any item of a container is
+    item: Thing | None = None  # the common value of a container's items
     owner: Thing | None = None  # of a method
     name: str = ""
     function: Function | None = None
@@ -95,11 +95,11 @@ class Thing:
 
     @property
     def listed(self) -> list[Thing] | None:
-        """The items of a list or tuple of known length."""
+        """Return the items of a list or tuple of known length."""
         return None if self.items is None or self.is_table else [*self.items.values()]
 
     def at(self, key: Hashable) -> Thing:
-        """An item, also of several buffers that one call in a loop makes; None: any."""
+        """Return an item, possibly one of several buffers made in a loop; None means any."""
         inside = self.any_item()
         if self.items is not None:
             if isinstance(key, int) and key < 0 and not self.is_table:
@@ -116,7 +116,7 @@ class Thing:
 
     @property
     def inside(self) -> Thing:
-        """What any item of a container is; the thing itself if it is none."""
+        """Return the common value of a container's items; other things return themselves."""
         return self.any_item() if self.kind is Kind.CONTAINER else self
 
     @property
@@ -129,14 +129,14 @@ class Thing:
 
     @property
     def known(self) -> Any:
-        """The value, also of a tuple of known values."""
+        """Return the value, which may be a tuple of known values."""
         if self.value is not MISSING or self.listed is None:
             return self.value
         values = tuple(each.known for each in self.listed)
         return MISSING if any(each is MISSING for each in values) else values
 
     def with_item(self, key: Hashable, thing: Thing) -> Thing:
-        """A dict after `[key] = thing`."""
+        """Return a dict after `[key] = thing`."""
         return replace(table({**(self.items or {}), key: thing}), origins=self.origins)
 
 
@@ -184,7 +184,7 @@ def _join(one: Thing, other: Thing) -> Thing:
 
 
 def item_of(thing: Thing, position: int | None = None) -> Thing:
-    """What a loop over it gives, or what one name of `a, b = ...` gets."""
+    """Return an item for a loop variable, or for one name of `a, b = ...`."""
     if thing.kind is Kind.METHOD and thing.owner is not None and thing.name == "pipes":
         return replace(thing.owner, kind=Kind.PIPE, value=MISSING)
     if thing.kind is Kind.CONTAINER:
@@ -201,7 +201,7 @@ KINDS: tuple[tuple[type | tuple[type, ...], Kind], ...] = (
 
 
 def thing_of(value: Any, depth: int = 0) -> Thing:
-    """What a value of Python is: an argument, or what a name around the operation stands for."""
+    """Describe a Python value: an argument, or the value of an outer name."""
     for kinds, kind in KINDS:
         if isinstance(value, kinds):
             return Thing(kind, value, id(value))
@@ -213,12 +213,12 @@ def thing_of(value: Any, depth: int = 0) -> Thing:
 
 
 def memory_of(tensor: Any) -> Hashable:
-    """What a tensor's elements lie in: two names may stand for one; None for what is no tensor."""
+    """Identify the memory of a tensor, which two names may share; None for other objects."""
     if not is_tensor(tensor):
         return None
     storage = getattr(tensor, "storage", None)
     if storage is not None:
         return id(storage)
-    with suppress(Exception):  # a tensor that is not on a device
+    with suppress(Exception):  # a tensor that is on the host
         return "address", tensor.buffer_address()
     return id(tensor)

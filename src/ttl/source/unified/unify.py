@@ -1,4 +1,4 @@
-"""From an operation and its arguments to the function that declares its kernels."""
+"""Turn an operation and its arguments into the function that declares its kernels."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class Unified:
     assignment: Assignment
     sections: Sections
     split: Split
-    is_rehearsed: bool  # which statements share a thread may depend on every value around it
+    is_rehearsed: bool  # thread sharing may depend on all outer values
 
     @property
     def threads(self) -> list[Thread | None]:
         return [self.assignment.threads.get(unit) for unit in self.assignment.units]
 
 
-def unified_body(operation: Operation, arguments: Mapping[str, object]) -> Callable[..., Any]:
-    """The function that a unified body becomes; the operation's own if it has kernels."""
+def unified_body(operation: Operation, arguments: Mapping[str, object]) -> Callable[..., object]:
+    """Return the function that a unified body becomes; the operation's own if it has kernels."""
     unified = threads_of(operation, arguments)
     function = operation.function
     if unified is None or not isinstance(function, FunctionType):
@@ -54,7 +54,7 @@ _UNIFIED: Recent[Unified] = Recent(1024)
 
 
 def threads_of(operation: Operation, arguments: Mapping[str, object]) -> Unified | None:
-    """None if the operation has kernels; UsageError if its statements have no threads."""
+    """Return None if the operation has kernels; UsageError if its statements have no threads."""
     function = operation.function
     if not isinstance(function, FunctionType) or is_pyttlang_file(own_code(function).co_filename):
         return None
@@ -78,7 +78,7 @@ def threads_of(operation: Operation, arguments: Mapping[str, object]) -> Unified
 
 
 def _shared(operations: Iterable[Operation], arguments: Mapping[str, object]) -> tuple[int, ...]:
-    """Which of the tensors that these bodies see lie in the same memory."""
+    """Number the memories of these bodies' tensors: equal numbers mean shared memory."""
     seen = [*arguments.items()]
     for each in operations:
         seen += environment(each.function) if isinstance(each.function, FunctionType) else ()
@@ -88,13 +88,13 @@ def _shared(operations: Iterable[Operation], arguments: Mapping[str, object]) ->
 
 
 def forget() -> None:
-    """What was made of operations so far; for whoever measures how long that takes."""
+    """Forget all unified operations, for measuring how long unifying takes."""
     _UNIFIED.clear()
 
 
 def shown_threads(operation: Operation, arguments: Mapping[str, object]) -> str | None:
-    """The body with the threads of its lines, and the kernels; None of a multi-kernel operation."""
-    from .kernel_text import kernel_text  # what most runs never need
+    """Show a body with the threads of its lines, and its kernels; None for multi-kernel ones."""
+    from .kernel_text import kernel_text  # most runs never need it
     from .listing import listing
 
     found = threads_of(operation, arguments)
@@ -107,7 +107,7 @@ def shown_threads(operation: Operation, arguments: Mapping[str, object]) -> str 
 
 
 def _token(value: Any) -> Hashable:
-    """Equal for values that a body uses alike: sizes may decide which thread moves what."""
+    """Return equal tokens for values that a body uses alike: sizes may decide threads."""
     if isinstance(value, (bool, int, float, str)):
         return type(value), value
     if is_tensor(value):
@@ -122,7 +122,7 @@ def _token(value: Any) -> Hashable:
 
 
 def _called(operation: Operation, seen: list[Operation]) -> list[Operation]:
-    """An operation, and those that it calls, and so on: a cell of a notebook may be run again."""
+    """List an operation and those it calls, transitively: a notebook may redefine one."""
     if not any(operation is each for each in seen):
         seen.append(operation)
         if isinstance(operation.function, FunctionType):
@@ -150,7 +150,7 @@ def _unify(frame: Frame, arguments: Mapping[str, object]) -> Unified:
 
 
 def _let_go(frame: Frame) -> None:
-    """What is remembered serves other calls: the tensors of this one are not kept for that."""
+    """Let go of this call's tensors, because the result also serves other calls."""
     own = frame.function
     cells = tuple(CellType() for _ in own.__closure__ or ())
     frame.function = FunctionType(own_code(own), own.__globals__, own.__name__, None, cells)

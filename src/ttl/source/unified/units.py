@@ -1,4 +1,4 @@
-"""The pieces of a unified body that get a thread each: statements, items of a `with`, tests."""
+"""Units: the statements, `with` items and tests of a unified body that get threads."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from math import prod
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ttl.diagnostics import Label, Span
 from ttl.diagnostics.span import Expansion
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Thread(Enum):
-    """The kernels that a body becomes, in the order in which they are declared."""
+    """The kernels that a body becomes, in declaration order."""
 
     COMPUTE = "compute"
     READ = "read"
@@ -52,7 +52,7 @@ MOVEMENT = (Thread.READ, Thread.WRITE)
 
 
 class Effect(Enum):
-    """What decides the thread of a statement."""
+    """The effect that decides the thread of a statement."""
 
     COMPUTE = "the compute thread"
     MOVE = "a data movement thread"
@@ -60,18 +60,18 @@ class Effect(Enum):
 
 @dataclass(eq=False, slots=True)
 class Frame:
-    """The body of an operation, once for each place where it is expanded."""
+    """The body of an operation, once per place that expands it."""
 
     operation: Operation
     function: FunctionType
     tree: Function
     file: str
     caller: Unit | None = None  # the statement that calls it
-    meets_numpy: bool = False  # it, or one that is expanded in it
-    final: dict[Variable, Thing] = field(default_factory=dict)  # its variables, at its end
+    meets_numpy: bool = False  # itself or an expanded one
+    final: dict[Variable, Thing] = field(default_factory=dict)  # its variables' values at its end
     units: list[Unit] = field(default_factory=list)
     expansions: list[Frame] = field(default_factory=list)
-    arguments: list[Unit] = field(default_factory=list)  # of the call: what is not the same always
+    arguments: list[Unit] = field(default_factory=list)  # of the call: they vary between calls
 
     @property
     def name(self) -> str:
@@ -82,13 +82,13 @@ class Frame:
         return {each.variable.name: each.variable for each in self.tree.parameters}
 
     def all(self) -> Iterator[Frame]:
-        """The frame, and those that are expanded in it."""
+        """Yield the frame and the frames expanded in it."""
         yield self
         for inner in self.expansions:
             yield from inner.all()
 
     def chain(self) -> Iterator[Frame]:
-        """The frame, the one whose body calls it, and so on."""
+        """Yield the frame, its caller's frame, and so on."""
         frame: Frame | None = self
         while frame is not None:
             yield frame
@@ -96,14 +96,14 @@ class Frame:
 
     @property
     def root(self) -> Frame:
-        """The one that is called from Python."""
+        """Return the frame that Python calls."""
         return [*self.chain()][-1]
 
     def span(self, node: Node) -> Span:
         return Span.of_node(self.file, node)
 
     def expanded_at(self) -> tuple[Expansion, ...]:
-        """Where it is expanded, and where that is."""
+        """List the places where it is expanded, innermost first."""
         calls = [(frame.name, frame.caller.span) for frame in self.chain() if frame.caller]
         return tuple(Expansion(name, span.file, span.line) for name, span in calls)
 
@@ -112,23 +112,23 @@ class Frame:
         return tuple(Label(span, f"`{name}` is expanded here") for name, span in calls)
 
     def arguments_of(self, call: Call) -> dict[str, Expression]:
-        """The arguments of a call by the names of the parameters."""
+        """Return the arguments of a call by parameter name."""
         given = dict(zip(self.parameters, call.arguments, strict=False))
         return given | {each.name: each.value for each in call.keywords if each.name is not None}
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where something is made or called: a function may be called twice by one unit."""
+    """The place where something is made or called: one unit may call a function twice."""
 
     unit: Unit
     node: Node
-    calls: tuple[Node, ...]  # of functions that are read where they are called
+    calls: tuple[Node, ...]  # of functions read in place
 
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """A place at which a block is acquired."""
+    """A place that acquires a block."""
 
     place: Place
     end: End
@@ -158,28 +158,28 @@ class Site:
 
 @dataclass(eq=False, slots=True)
 class Unit:
-    """One piece. What is read off it is added while loops are read again."""
+    """A piece of a body. Reading loops again adds to its fields."""
 
     frame: Frame
-    node: Node  # with the place in the text
-    control: Unit | None = None  # the loop, the condition or the call that it stands in
+    node: Node  # with its place in the text
+    control: Unit | None = None  # the loop, the condition or the call around it
     is_loop: bool = False
-    rounds: int = 1  # of a loop, as far as they are known
-    counts: Call | None = None  # what a loop goes over where its variable is not used
+    rounds: int = 1  # of a loop, as far as known
+    counts: Call | None = None  # the sequence of a loop that ignores its variable
     effects: dict[Effect, Node] = field(default_factory=dict)
-    reads: dict[Variable, set[Unit]] = field(default_factory=dict)  # of its frame: who gave them
+    reads: dict[Variable, set[Unit]] = field(default_factory=dict)  # variables and their units
     depends: set[Unit] = field(default_factory=set)
     binds: set[Variable] = field(default_factory=set)
-    sites: set[Site] = field(default_factory=set)  # of the blocks that it uses
+    sites: set[Site] = field(default_factory=set)  # of the used blocks
     acquires: set[Site] = field(default_factory=set)
-    ends: set[tuple[Hashable, End]] = field(default_factory=set)  # of buffers, also by push, pop
+    ends: set[tuple[Hashable, End]] = field(default_factory=set)  # of its buffers
     sends: set[Hashable] = field(default_factory=set)  # through these nets
     receives: set[Hashable] = field(default_factory=set)
     net_names: dict[Hashable, str] = field(default_factory=dict)
     makes: bool = False  # a buffer, net or semaphore
     in_kernels: bool = False  # asks for the node, or slices a tensor
     loads: set[Hashable] = field(default_factory=set)  # copies from the memory of these tensors
-    saves: set[Hashable] = field(default_factory=set)  # and to theirs; None: of any tensor
+    saves: set[Hashable] = field(default_factory=set)  # and to theirs; None: to any tensor
     signals: bool = False  # with a semaphore
     awaits: bool = False
     moves_blocks: bool = False  # by a copy or by single elements
@@ -189,10 +189,10 @@ class Unit:
     is_breakpoint: bool = False
     is_signpost: bool = False
     is_function: bool = False
-    unknown: Call | None = None  # a call of something that is not known
-    expansion: Frame | None = None  # that it calls
-    argument: str | None = None  # of a call: the parameter that it gives
-    must_be_known: bool = False  # before kernels run: a buffer, a net, a tensor
+    unknown: Call | None = None  # a call of an unknown function
+    expansion: Frame | None = None  # the operation it calls
+    argument: str | None = None  # the parameter of a call that it passes
+    must_be_known: bool = False  # before kernels run: buffers, nets, tensors
 
     @property
     def span(self) -> Span:
@@ -204,17 +204,17 @@ class Unit:
 
     @property
     def effect(self) -> Effect | None:
-        """Of a unit that only moves data, or only computes."""
+        """Return the only effect of a unit that has one."""
         return next(iter(self.effects), None)
 
     @property
     def blocks(self) -> set[Site]:
-        """Where those are acquired that it uses, or acquires itself."""
+        """Return the sites of the blocks that it uses or acquires."""
         return self.sites | self.acquires
 
     @property
     def weight(self) -> int:
-        """The bytes that it moves."""
+        """Return the bytes that it moves."""
         if not self.moves_blocks:
             return 0
         rounds = prod(each.rounds for each in self.controls())
@@ -228,24 +228,24 @@ class Unit:
             unit = unit.control
 
     def loop(self) -> Unit | None:
-        """The one that a `break` or `continue` leaves; None for what leaves the whole body."""
+        """Return the loop that a `break` or `continue` leaves; None if it leaves the whole body."""
         around = self.controls() if isinstance(self.node, tree.Jump) else ()
         return next((control for control in around if control.is_loop), None)
 
 
 def owner_text(call: Node) -> str:
-    """What the method is called of."""
+    """Return the text of a method's owner."""
     is_method = isinstance(call, Call) and isinstance(call.function, tree.Attribute)
     return as_text(call.function.owner) if is_method else "a buffer"  # type: ignore[attr-defined]
 
 
 def grid_of(frame: Frame) -> Shape:
-    """The grid of the call; where there is none, as far as the decorator tells."""
+    """Return the grid of the call; without a call, the decorator's if it is known."""
     running = SCOPE.get(None)
-    asked: Any = running.grid if running is not None else frame.root.operation.grid
+    asked: object = running.grid if running is not None else frame.root.operation.grid
     return asked if isinstance(asked, tuple) else (1, 1)
 
 
 def in_text(pieces: Iterable[Unit]) -> list[Unit]:
-    """In the order of the text."""
+    """Sort by place in the text."""
     return sorted(pieces, key=lambda each: each.span)

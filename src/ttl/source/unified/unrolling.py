@@ -1,9 +1,9 @@
-"""Loops over operations: each round calls another one, so each becomes statements of its own.
+"""Unroll loops over operations: each round calls another one, so each gets its own statements.
 
-rule LISTED  a loop over a list or tuple that is written there, or that a name outside stands for
-rule BESIDE  over enumerate(), zip() and reversed() of such, whose other parts are known, or indexed
-rule GIVEN   also a loop over what is written there and given to an operation, a buffer for example
-rule JUMPS   a loop with a `break` or a `continue` of its own is left as it is
+rule LISTED  loops over a list or tuple in the text, or over the value of an outer name
+rule BESIDE  loops over enumerate(), zip() and reversed() of these; other parts are known or indexed
+rule GIVEN   loops over listed items that are passed to an operation, such as a buffer
+rule JUMPS   a loop with its own `break` or `continue` stays a loop
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from types import FunctionType
-from typing import Any
 
 from ttl.language.operation import Operation
 
@@ -21,11 +20,11 @@ from ..bindings import Binding, Variable
 from ..walking import Changer, walk
 from .forms import value_of
 
-Names = dict[Binding, tree.Expression]  # what the variables of a loop stand for in one round
+Names = dict[Binding, tree.Expression]  # the values of a loop's variables in one round
 
 
 def unrolled(function: tree.Function, around: FunctionType) -> tree.Function:
-    """The definition without its loops over lists of operations; itself if it has none."""
+    """Return the definition without loops over lists of operations; itself if it has none."""
     if not any(_rounds(loop, around) for loop in _loops(function)):
         return function
     return _Unroller(around).inside(function)
@@ -33,7 +32,7 @@ def unrolled(function: tree.Function, around: FunctionType) -> tree.Function:
 
 @lru_cache(maxsize=1024)
 def _loops(function: tree.Function) -> tuple[tree.Loop, ...]:
-    """Each call of an operation asks for them."""
+    """Cache the loops: each call of an operation asks for them."""
     return tuple(node for node in walk(*function.body) if isinstance(node, tree.Loop))
 
 
@@ -41,7 +40,7 @@ class _Unroller(Changer):
     def __init__(self, around: FunctionType):
         self.around = around
 
-    def change(self, node: tree.Node) -> Any:
+    def change(self, node: tree.Node) -> tree.Node | tree.Body:
         if not isinstance(node, tree.Loop):
             return node
         rounds = _rounds(node, self.around)
@@ -51,7 +50,7 @@ class _Unroller(Changer):
 
 
 class _Round(Changer):
-    """New nodes, with expressions in the place of names: each round has statements of its own."""
+    """Makes one round's statements, with expressions in place of the loop's names."""
 
     def __init__(self, names: Mapping[Binding, tree.Expression]):
         self.names = names
@@ -62,7 +61,7 @@ class _Round(Changer):
 
 
 def _rounds(loop: tree.Loop, function: FunctionType) -> list[Names]:
-    """The rounds of a loop over operations; none of any other."""
+    """Return the rounds of a loop over operations; no rounds for other loops."""
     items = _items(loop.over, function)
     if items is None or any(_jumps(loop.body)):
         return []
@@ -75,7 +74,7 @@ def _rounds(loop: tree.Loop, function: FunctionType) -> list[Names]:
 
 
 def _gives(loop: tree.Loop, rounds: list[Names], function: FunctionType) -> bool:  # rule GIVEN
-    """Does an operation get a name of the loop that is a thing with a name of its own?"""
+    """Does an operation get an object with a name of its own from the loop?"""
     held = (item for each in rounds for item in each.items())
     named = {name for name, meant in held if isinstance(meant, tree.Name)}
     return any(
@@ -97,12 +96,12 @@ def _jumps(body: tree.Body) -> Iterator[tree.Statement]:  # rule JUMPS
 
 
 def _items(node: tree.Expression, function: FunctionType) -> list[tree.Expression] | None:
-    """What a loop over it gives in each round; None if that is not known."""
+    """List the items of a loop over it; None if they are not known."""
     if isinstance(node, tree.Call):
         return _beside(node, function)
     if isinstance(node, tree.Sequence):  # rule LISTED
         return None if node.kind == "set" else [*node.items]
-    listed: Any = value_of(node, function)
+    listed = value_of(node, function)
     return _indexed(node, len(listed)) if type(listed) in (list, tuple) else None
 
 
@@ -112,7 +111,7 @@ def _indexed(node: tree.Expression, length: int) -> list[tree.Expression]:
 
 
 def _beside(call: tree.Call, function: FunctionType) -> list[tree.Expression] | None:  # rule BESIDE
-    """enumerate() or reversed() of something known, or zip() of which something is."""
+    """List items of enumerate() or reversed() of a known list, or of zip() with one known."""
     value = value_of(call.function, function)
     columns = [_items(each, function) for each in call.arguments]
     length = min((len(each) for each in columns if each is not None), default=None)
@@ -132,7 +131,7 @@ def _beside(call: tree.Call, function: FunctionType) -> list[tree.Expression] | 
 
 
 def _meant(target: tree.Expression, given: tree.Expression) -> Names | None:
-    """What the names of a target stand for that is given this."""
+    """Match the names of a target with the parts of its value."""
     if isinstance(target, tree.Target) and isinstance(target.binding, Variable):
         return {target.binding: given}
     if not isinstance(target, tree.Sequence) or not isinstance(given, tree.Sequence):

@@ -1,4 +1,4 @@
-"""Costs of a chip from measurements: what is run, and what is made of the profiler's log."""
+"""Measures a chip's costs: the program to run, and the reader of the profiler's log."""
 
 from pathlib import Path
 

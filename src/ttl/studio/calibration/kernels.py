@@ -1,7 +1,7 @@
-"""The program that `ttl calibrate` runs: small operations with a signpost around what is timed.
+"""The program that `ttl calibrate` runs: small operations with a signpost around the timed part.
 
 A signpost is named KIND_SIZE_COUNT: `dram_read_2048_16` are 16 reads of 2048 bytes and the wait for
-them. The names are those that `measured.py` looks for.
+them. `measured.py` looks for these names.
 """
 
 # mypy: disable-error-code="no-untyped-def, no-untyped-call, misc"
@@ -9,7 +9,7 @@ them. The names are those that `measured.py` looks for.
 from __future__ import annotations
 
 import sys
-from typing import Any
+from collections.abc import Callable
 
 import ttnn
 
@@ -17,17 +17,18 @@ import ttl
 from ttl.studio.calibration.measured import LARGE, SMALL, TILE
 
 REPEATS = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-IS_SHORT = sys.argv[2:3] == ["short"]  # enough of it to see that everything runs
+Operation = Callable[..., object]
+IS_SHORT = sys.argv[2:3] == ["short"]  # enough to see that everything runs
 COUNTS = (1, 16) if IS_SHORT else (1, 16, 64)
-BYTES = {"bfloat4_b": SMALL, "bfloat16": TILE, "float32": LARGE}  # of a tile
-FEW, MANY = 4, 8  # tiles, whose difference is that of a tile
+BYTES = {"bfloat4_b": SMALL, "bfloat16": TILE, "float32": LARGE}  # bytes of a tile
+FEW, MANY = 4, 8  # tiles; their difference gives the cost of a tile
 FUNCTIONS = ("abs", "exp", "tanh", "sigmoid", "sqrt", "rsqrt", "recip", "gelu", "relu")
 FIDELITIES = ("LoFi", "HiFi4")
 GRID_TILES = 32
 
 
-def stream(where: str, dtype: str, tiles: int) -> Any:
-    """One node reads so many tiles, and writes them."""
+def stream(where: str, dtype: str, tiles: int) -> Operation:
+    """Make an operation in which one node reads and writes `tiles` tiles."""
     size = BYTES[dtype]
 
     @ttl.operation(grid=(1, 1))
@@ -49,8 +50,8 @@ def stream(where: str, dtype: str, tiles: int) -> Any:
     return stream
 
 
-def grid_stream(grid: tuple[int, int]) -> Any:
-    """Every node reads a row of tiles, and writes it."""
+def grid_stream(grid: tuple[int, int]) -> Operation:
+    """Make an operation in which every node reads and writes a row of tiles."""
 
     @ttl.operation(grid=grid)
     def grid_stream(x, y):
@@ -75,8 +76,8 @@ def grid_stream(grid: tuple[int, int]) -> Any:
     return grid_stream
 
 
-def function(name: str, tiles: int) -> Any:
-    """y = f(x) of so many tiles."""
+def function(name: str, tiles: int) -> Operation:
+    """Make an operation y = f(x) on `tiles` tiles."""
     applied = getattr(ttl.math, name)
 
     @ttl.operation(grid=(1, 1))
@@ -105,8 +106,8 @@ def function(name: str, tiles: int) -> Any:
     return function
 
 
-def product(fidelity: str, depth: int) -> Any:
-    """2 x 2 tiles of y, each a sum of `depth` products."""
+def product(fidelity: str, depth: int) -> Operation:
+    """Make an operation with 2 x 2 tiles of y, each a sum of `depth` products."""
 
     @ttl.operation(grid=(1, 1), math_fidelity=fidelity, fp32_dest_acc_en=False)
     def product(a, b, y):
@@ -138,8 +139,8 @@ def product(fidelity: str, depth: int) -> Any:
 
 
 def ones(
-    device: Any, rows: int, columns: int, dtype: str = "bfloat16", memory: object = None
-) -> Any:
+    device: object, rows: int, columns: int, dtype: str = "bfloat16", memory: object = None
+) -> object:
     return ttnn.ones(
         (32 * rows, 32 * columns), dtype=getattr(ttnn, dtype), layout=ttnn.TILE_LAYOUT,
         device=device, memory_config=memory or ttnn.DRAM_MEMORY_CONFIG,
@@ -150,7 +151,7 @@ def main() -> None:
     device = ttnn.open_device(device_id=0)
     read_log = getattr(ttnn, "ReadDeviceProfiler", None)  # the embedded ttnn has no device
 
-    def run(operation: Any, *tensors: Any) -> None:
+    def run(operation: Operation, *tensors: object) -> None:
         for _ in range(REPEATS):
             operation(*tensors)
         if read_log is not None:

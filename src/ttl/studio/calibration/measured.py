@@ -1,12 +1,12 @@
-"""Costs from the zones that the device profiler has logged.
+"""Computes costs from the zones that the device profiler has logged.
 
 Rules
-* stream: n transfers of so many bytes take a latency and n times the larger of what a call takes
-  and bytes / rate. Small pages give the call, large ones the rate, one page the latency.
-* difference: what a tile takes is the difference of many tiles and few, so that calls, waits and
-  the zone itself do not count.
-* grid: bytes of all nodes, by the time from the first start to the last end.
-* spread: a cost is [best, typical, worst]: of the repeats the fastest, the median, the slowest.
+* stream: n transfers take a latency plus n times the larger of a call's cost and bytes / rate.
+  Small pages give the call's cost, large ones the rate, one page the latency.
+* difference: a tile's cost is the difference of many tiles and few, so that calls, waits and the
+  zone itself do not count.
+* grid: the bytes of all nodes, divided by the time from the first start to the last end.
+* spread: a cost is [best, typical, worst]: the fastest, median and slowest repeat.
 """
 
 from __future__ import annotations
@@ -14,25 +14,26 @@ from __future__ import annotations
 import copy
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+from typing import Any, TypeAlias
 
 from ttl.device.profile import MATH, Zone
 
 UNPACK, PACK = "TRISC_0", "TRISC_2"
-SMALL, TILE, LARGE = 576, 2048, 4096  # bytes of a page
+SMALL, TILE, LARGE = 576, 2048, 4096  # page size in bytes
 SOURCE = "measured by ttl calibrate"
 CLOCK = "clock_ghz"
 _NAME = re.compile(r"(\w+?)_(\d+)_(\d+)")
 
+Costs: TypeAlias = dict[str, Any]  # JSON, of the form that target/costs.py describes
 Key = tuple[str, int, int]  # kind, bytes, count
 
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A zone from its start to its end."""
+    """Zone from its start to its end."""
 
     processor: str
     run: str
@@ -41,7 +42,7 @@ class Region:
 
 
 class Measured:
-    """The regions of a log, by what their signposts say."""
+    """Regions of a log, by the names of their signposts."""
 
     def __init__(self, zones: Iterable[Zone]):
         self.regions: dict[Key, list[Region]] = defaultdict(list)
@@ -59,7 +60,7 @@ class Measured:
                 self.regions[key].append(region)
 
     def cycles(self, kind: str, size: int, count: int, processor: str = "") -> list[int]:
-        """Of each repeat, ascending; movers are on the one processor that has the region."""
+        """Return each repeat's cycles, ascending; data movement has its region on one processor."""
         found = self.regions.get((kind, size, count), [])
         own = (each for each in found if processor in ("", each.processor))
         return sorted(each.end - each.start for each in own)
@@ -68,7 +69,7 @@ class Measured:
         return sorted(n for name, bytes_, n in self.regions if (name, bytes_) == (kind, size))
 
     def of_one(self, kind: str, size: int, processor: str = "") -> list[float]:  # rule difference
-        """What one more takes: [best, typical, worst], or nothing if there are no two counts."""
+        """Return the cost of one more: [best, typical, worst]; empty unless two counts exist."""
         counts = self.counts(kind, size)
         if len(counts) < 2:
             return []
@@ -79,7 +80,7 @@ class Measured:
         return [(_of(many) - _of(few)) / tiles for _of in (min, median, max)]
 
     def grid_rates(self, kind: str) -> list[float]:  # rule grid
-        """Bytes a cycle of each repeat, descending."""
+        """Return each repeat's bytes per cycle, descending."""
         rates = []
         for (name, size, count), regions in self.regions.items():
             by_run: dict[str, list[Region]] = defaultdict(list)
@@ -92,11 +93,11 @@ class Measured:
         return sorted(rates, reverse=True)
 
 
-def calibrated(
-    costs: object, zones: Iterable[Zone], clock_mhz: float | None
-) -> tuple[Any, list[str]]:
-    """The costs of a chip with what was measured in place of what was published, and the names of
-    these numbers.
+def calibrate_costs(
+    costs: Costs, zones: Iterable[Zone], clock_mhz: float | None
+) -> tuple[Costs, list[str]]:
+    """Replace published costs of a chip by measured ones; return the costs and the names of the
+    replaced numbers.
     """
     made, measured = copy.deepcopy(costs), Measured(zones)
     names = []
@@ -109,7 +110,7 @@ def calibrated(
 
 
 def _numbers(
-    costs: Any, measured: Measured, clock_mhz: float | None
+    costs: Costs, measured: Measured, clock_mhz: float | None
 ) -> Iterator[tuple[str, list[float]]]:
     if clock_mhz:
         yield CLOCK, [clock_mhz / 1e3] * 3
@@ -133,7 +134,7 @@ def _stream(
     yield f"noc.{path}.latency_cycles", [whole - each - zone for whole, each in pairs]
 
 
-def _compute(costs: Any, measured: Measured) -> Iterator[tuple[str, list[float]]]:
+def _compute(costs: Costs, measured: Measured) -> Iterator[tuple[str, list[float]]]:
     ideal = costs["compute"]["matmul_cycles"]["HiFi4"]["value"]
     over = [each - ideal for each in measured.of_one("HiFi4", TILE, MATH)]
     yield "compute.matmul_overhead_cycles", over
@@ -149,11 +150,11 @@ def _compute(costs: Any, measured: Measured) -> Iterator[tuple[str, list[float]]
             yield f"compute.calls.{kind}_tile", measured.of_one(kind, TILE, MATH)
 
 
-def _spread(values: list[Any]) -> list[float]:
+def _spread(values: Sequence[float]) -> list[float]:
     return [values[0], median(values), values[-1]] if values else []
 
 
-def _put(costs: Any, name: str, values: list[float]) -> None:
+def _put(costs: Costs, name: str, values: list[float]) -> None:
     leaf = {"value": values, "source": SOURCE}
     *groups, last = name.split(".")
     if groups == ["compute", "calls"]:

@@ -1,4 +1,4 @@
-"""How long an operation will take on its chip, and where the time goes."""
+"""Estimates an operation's time on its chip, and where the time goes."""
 
 from .changes import most_valuable, wait_in_words
 from .result import Change, Estimate, LineCost, Model, Range, ThreadCost, estimate

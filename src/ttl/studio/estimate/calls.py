@@ -1,4 +1,4 @@
-"""What calls of the compute API cost on each thread, by the formats of their buffers."""
+"""Costs of compute API calls on each thread, by the formats of their buffers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _UNPACK, _MATH, _PACK = range(3)
 
 
 class ComputeCosts:
-    """Of one operation; collects the calls that no source has a number for."""
+    """Costs of one operation's calls; collects the calls without a known cost."""
 
     def __init__(self, compiled: CompiledOperation, costs: Costs):
         self.costs = costs
@@ -29,7 +29,7 @@ class ComputeCosts:
         return self.costs[f"{cycles}.{self.fidelity}"] / self.costs[f"{cycles}.LoFi"]
 
     def init(self, name: str) -> list[tuple[int, float]]:
-        """(thread, cycles)"""
+        """Return (thread, cycles) of an init call."""
         if name == "compute_kernel_hw_startup":
             return [(role, self.costs["processor.startup_cycles"]) for role in range(3)]
         cycles = self.costs["processor.init_cycles"]
@@ -47,7 +47,7 @@ class ComputeCosts:
         return tiles * tile + self.costs["compute.pack_call_cycles"]
 
     def unpack(self, site: CallSite) -> float:
-        """A tile of each operand; a product streams one of them and keeps the other."""
+        """Return the cycles to unpack a tile of each operand; a product keeps one operand."""
         sizes = [self.page_bytes[each] for each in site.buffers]
         rate = self.costs["compute.unpack_bytes_per_cycle"]
         if site.name.startswith("matmul"):

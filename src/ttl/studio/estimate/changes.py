@@ -1,4 +1,4 @@
-"""Changes that would make an operation faster: each is a run of the model with that change."""
+"""Finds changes that make an operation faster: runs the model with each change."""
 
 from __future__ import annotations
 
@@ -13,23 +13,23 @@ from .parts import COMPILERS
 from .result import Change, LineCost, Model
 
 MOST_CHANGES = 3
-LEAST_SAVED = 0.02  # below that the model cannot tell
-LEAST_WAIT = 0.1  # a share that is worth a word
+LEAST_SAVED = 0.02  # the model's resolution
+LEAST_WAIT = 0.1  # the smallest share to report
 
 Candidate = tuple[str, CompiledOperation]
 
 
-def changes_of(model: Model, machine: Machine, lines: Iterable[LineCost]) -> tuple[Change, ...]:
-    """The most valuable ones, with what they save."""
+def find_changes(model: Model, machine: Machine, lines: Iterable[LineCost]) -> tuple[Change, ...]:
+    """Return the most valuable changes, with the time that each saves."""
     budget = model.target.dataflow_buffer_budget_bytes
     why = wait_in_words(lines)
     found: list[Change] = []
     for kind, reason in (
-        (_block_counts(model.compiled, budget), why),
-        (_other_nocs(model.compiled), why),
-        (_fidelities(model.compiled), ""),
+        (_raise_block_counts(model.compiled, budget), why),
+        (_swap_nocs(model.compiled), why),
+        (_lower_fidelities(model.compiled), ""),
     ):
-        most = 0.0  # a change that costs more must save more
+        most = 0.0  # a more costly change must save more
         for text, compiled in kind:
             saved = 1 - _cycles(model, compiled) / machine.end
             if saved >= most + LEAST_SAVED:
@@ -50,7 +50,7 @@ def most_valuable(changes: Iterable[Change]) -> tuple[Change, ...]:
 
 
 def wait_in_words(lines: Iterable[LineCost]) -> str:
-    """Who waits longest for something to be moved, as the beginning of a sentence."""
+    """Begin a sentence with the thread that waits longest for data movement."""
     found = [each for each in lines if each.waited and _waiting_share(each) >= LEAST_WAIT]
     movers = [each for each in found if each.reason in (BARRIER, SEMAPHORE)]  # the cause
     waiting = movers or [each for each in found if _is_for_block(each)]
@@ -78,20 +78,18 @@ def _for_what(line: LineCost) -> str:
     return f"for a block of `{line.reason.split()[0]}` in line {line.line}"
 
 
-def _block_counts(compiled: CompiledOperation, budget: int) -> Iterator[Candidate]:
-    """One more block or two: of one buffer, then of all."""
+def _raise_block_counts(compiled: CompiledOperation, budget: int) -> Iterator[Candidate]:
+    """Yield candidates with one or two more blocks: of one buffer, then of all."""
     own = [n for n, each in enumerate(compiled.buffers) if not each.compiler_allocated]
     choices = [[n] for n in own] + ([own] if len(own) > 1 else [])
     for more in (1, 2):
         for choice in choices:
-            changed = _with_more_blocks(compiled, choice, more)
+            changed = _add_blocks(compiled, choice, more)
             if _l1_bytes(changed) <= budget:
                 yield _text(changed, choice), changed
 
 
-def _with_more_blocks(
-    compiled: CompiledOperation, choice: list[int], more: int
-) -> CompiledOperation:
+def _add_blocks(compiled: CompiledOperation, choice: list[int], more: int) -> CompiledOperation:
     buffers = tuple(
         replace(each, block_count=each.block_count + more) if n in choice else each
         for n, each in enumerate(compiled.buffers)
@@ -111,8 +109,8 @@ def _text(compiled: CompiledOperation, choice: list[int]) -> str:
     return f"block_count={' or '.join(map(str, counts))} of {names}"
 
 
-def _other_nocs(compiled: CompiledOperation) -> Iterator[Candidate]:
-    """Each kernel that moves data has the NoC of the other: that is their order in the text."""
+def _swap_nocs(compiled: CompiledOperation) -> Iterator[Candidate]:
+    """Yield the candidate with swapped NoCs: the data movement kernels in the other order."""
     other = {ThreadKind.READER: ThreadKind.WRITER, ThreadKind.WRITER: ThreadKind.READER}
     movers = [kernel for kernel in compiled.kernels if kernel.thread in other]
     if len(movers) != 2:
@@ -126,8 +124,8 @@ def _other_nocs(compiled: CompiledOperation) -> Iterator[Candidate]:
     yield text, replace(compiled, kernels=kernels)
 
 
-def _fidelities(compiled: CompiledOperation) -> Iterator[Candidate]:
-    """Lower ones: these change the results."""
+def _lower_fidelities(compiled: CompiledOperation) -> Iterator[Candidate]:
+    """Yield candidates with lower math fidelities, which change the results."""
     configs = [kernel.config for kernel in compiled.kernels if kernel.config is not None]
     if not configs:
         return

@@ -1,20 +1,19 @@
-"""The event simulation: threads of one node of each class, in the order of their times.
+"""Event simulation: runs the threads of one node of each class in the order of their times.
 
 Rules
-* thread: steps in order; a step begins when the one before it has ended.
+* thread: steps run in order; a step begins when the one before it has ended.
 * buffer: waits and reservations end when enough pages are filled or free.
-* read-ahead: where a poll finds no room, what it would have put off is done at once.
+* read-ahead: if a poll finds no room, the steps that it would have postponed run at once.
 * transfer: latency, then the slowest of issue, the node's own link, the links on the way and DRAM;
-  a node of a class stands for all of them on links and in DRAM, and shares these with the others.
-* link, bank: transfers pass one after the other, in the order in which they begin.
-* DST: math has a section until its commit, pack from there to its release.
+  a node represents its whole class on links and in DRAM, and shares these with the others.
+* link, bank: transfers pass one at a time, in the order in which they begin.
+* DST: math holds a section until its commit, pack from there to its release.
 * sources: the unpacker is at most one tile ahead of the matrix unit.
 """
 
 from __future__ import annotations
 
 from heapq import heappop, heappush
-from typing import Any
 
 import numpy as np
 
@@ -28,6 +27,8 @@ from .traffic import Loads
 
 BARRIER, SEMAPHORE, DST, SOURCES = "barrier", "semaphore", "DST", "sources"
 
+Signal = tuple[tuple[Delivery, ...], float, bool]  # arguments of _deliver()
+
 
 class Machine:
     """Runs the streams with the costs of one case."""
@@ -36,9 +37,9 @@ class Machine:
         self.costs, self.target, self.streams = costs, target, streams
         sections = 1 if streams.costs.is_full_sync else 2
         self.dram = Dram()
-        self.links = np.zeros(streams.traffic.routes.count)  # free again
+        self.links = np.zeros(streams.traffic.routes.count)  # the time when each is free again
         self.banks = np.zeros(target.dram_banks)
-        self.queue: list[tuple[float, int, Any]] = []
+        self.queue: list[tuple[float, int, Thread | Signal]] = []
         self.number = 0
         self.nodes = [Node(compiled, len(each.nodes), sections) for each in streams.classes]
         for node, each in zip(self.nodes, streams.classes, strict=True):
@@ -46,7 +47,7 @@ class Machine:
             for semaphore in compiled.semaphores:
                 node.words[semaphore.index * target.l1_alignment_bytes] = semaphore.initial
         self.end = 0.0
-        self.slices: list[Slice] | None = None  # of all steps, if they are wanted
+        self.slices: list[Slice] | None = None  # all steps, if they are wanted
         self._read_costs()
 
     def _read_costs(self) -> None:
@@ -67,7 +68,7 @@ class Machine:
         }
 
     def run(self) -> float:
-        """Cycles until the last thread has ended; Stuck if none can go on."""
+        """Run until all threads end and return the cycles; raise Stuck if none can continue."""
         for node in self.nodes:
             for thread in node.threads:
                 thread.time = self.start
@@ -84,7 +85,7 @@ class Machine:
         self.end = max((thread.time for thread in threads), default=0.0)
         return self.end
 
-    def _queue(self, time: float, what: object) -> None:
+    def _queue(self, time: float, what: Thread | Signal) -> None:
         self.number += 1
         heappush(self.queue, (time, self.number, what))
 
@@ -102,7 +103,7 @@ class Machine:
             thread.position = position + 1
 
     def _step(self, thread: Thread, step: Step) -> bool:
-        """Whether it could be done; if not the thread is woken later and tries again."""
+        """Run a step; False if it cannot run yet: then the thread is woken later and retries."""
         before = thread.time
         if not _RULES[step[0]](self, thread, step):
             if not thread.is_waiting:
@@ -132,7 +133,7 @@ class Machine:
         thread.reasons[reason] = thread.reasons.get(reason, 0.0) + cycles
 
     def _wait_until(self, thread: Thread, step: Step, reason: str, time: float) -> None:
-        """The thread sees at `time` what it waits for, and this is known now."""
+        """End a wait whose end, `time`, is known now."""
         if time > thread.time:
             spent = thread.spent.setdefault(step[1], Spent())
             waited = time - thread.time
@@ -141,7 +142,7 @@ class Machine:
             thread.time = time
 
     def _hold_up(self, thread: Thread, reason: str, waiting: list[Thread]) -> bool:
-        """What the step cannot go on without; whoever brings it wakes the thread."""
+        """Block a thread; whoever supplies what it waits for wakes it."""
         thread.reason = reason
         waiting.append(thread)
         return False
@@ -197,7 +198,7 @@ class Machine:
         return True
 
     def _next_barrier(self, thread: Thread) -> int | None:
-        """The one that follows the reads to come; none where there are no reads under way."""
+        """Return the barrier after the coming reads; None if no reads are in flight."""
         is_second = False
         for position in range(thread.position + 1, len(thread.steps)):
             do = thread.steps[position][0]
@@ -232,7 +233,7 @@ class Machine:
         return True
 
     def _move(self, thread: Thread, step: Step, link: float) -> tuple[float, float]:
-        """When the bytes have arrived, and when the link of the node is free again."""
+        """Return the times when the bytes have arrived and when the node's link is free again."""
         _, _, (path, loads), count, size = step
         latency, issue, rate = self.paths[path]
         begin = thread.time
@@ -249,7 +250,7 @@ class Machine:
         return thread.arrives, link
 
     def _pass(self, loads: Loads, begin: float, cycles: float) -> float:  # rule link
-        """When the links on the way are passed; `cycles`: what one node takes on them."""
+        """Return the time when the links on the way are passed; one node takes `cycles` on them."""
         if not loads.links.size:
             return 0.0
         free = np.maximum(self.links[loads.links], begin) + loads.shares * cycles
@@ -318,7 +319,7 @@ class Machine:
     def _signal(self, thread: Thread, step: Step) -> bool:
         is_set = step[0] is Do.SIGNAL_SET
         thread.time += self.signal_issue
-        # After the writes before it: they take the same way.
+        # After earlier writes, which take the same route.
         leaves = max(thread.time, thread.write_link)
         self._queue(leaves + self.one_way, (step[2], step[3], is_set))
         thread.written = max(thread.written, leaves + 2 * self.one_way)

@@ -1,4 +1,4 @@
-"""What a simulated machine is made of: threads, nodes with their buffers and registers, DRAM."""
+"""Parts of a simulated machine: threads, nodes with their buffers and registers, DRAM."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from ttl.artifact import Buffer, CompiledOperation
 
 from .streams import Step, ThreadPlan
 
-COMPILERS = "compiler's"  # before the names of buffers that the program does not have
+COMPILERS = "compiler's"  # before the names of buffers that the compiler adds
 
 
 @dataclass(slots=True)
 class Spent:
-    """Cycles at one place of the program."""
+    """Cycles spent at one place in the program."""
 
     busy: float = 0.0
     waited: float = 0.0
@@ -24,7 +24,7 @@ class Spent:
 
 @dataclass(slots=True)
 class Pages:
-    """A buffer of a node."""
+    """Buffer of a node."""
 
     name: str
     capacity: int
@@ -33,7 +33,7 @@ class Pages:
 
 
 class Thread:
-    """One processor of a node, or a third of one that computes."""
+    """Processor of a node, or one of the three threads of its compute processor."""
 
     def __init__(self, plan: ThreadPlan, node: Node):
         self.plan, self.node = plan, node
@@ -46,14 +46,14 @@ class Thread:
         self.spent: dict[int, Spent] = {}
         self.reasons: dict[str, float] = {}
         self.read_id = 0
-        self.reads: dict[int, float] = {}  # when those of an id have arrived
+        self.reads: dict[int, float] = {}  # when the reads of an id have arrived
         self.written = 0.0  # when all writes have arrived
         self.read_link = self.write_link = 0.0  # free again
         self.skipped: set[int] = set()
         self.owed: dict[int, int] = {}  # pages pushed earlier than recorded
-        self.arrives = 0.0  # of the transfer of the step that is done
-        self.held, self.held_for = 0.0, ""  # what it has waited, and the last reason
-        self.early = 0.0  # cycles of steps that a poll has done early
+        self.arrives = 0.0  # end of the current step's transfer
+        self.held, self.held_for = 0.0, ""  # cycles waited, and the last reason
+        self.early = 0.0  # cycles of steps that a poll ran early
 
     @property
     def is_done(self) -> bool:
@@ -65,7 +65,7 @@ def _name(buffer: Buffer) -> str:
 
 
 class Node:
-    """One node, which stands for `count` of them."""
+    """Node that represents `count` nodes."""
 
     def __init__(self, compiled: CompiledOperation, count: int, sections: int):
         self.count = count
@@ -79,7 +79,9 @@ class Node:
         self.free_sections = sections
         self.committed = 0
         self.section_waiters: list[Thread] = []
-        self.unpacked: deque[tuple[float, float]] = deque()  # when the first and the last is there
+        self.unpacked: deque[tuple[float, float]] = (
+            deque()
+        )  # when the first and the last tile arrive
         self.unpack_gate = 0.0
         self.groups_ahead = 0
         self.source_waiters: list[Thread] = []
@@ -87,7 +89,7 @@ class Node:
 
 @dataclass(slots=True)
 class Dram:
-    """Bytes and cycles of all nodes."""
+    """DRAM traffic of all nodes, in bytes and cycles."""
 
     read_free: float = 0.0
     write_free: float = 0.0
@@ -99,16 +101,16 @@ class Dram:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """A step, with what it waited."""
+    """Step of a thread, with its wait."""
 
     thread: Thread
     step: Step
     begin: float
     end: float
-    arrives: float = 0.0  # what it moves, if it does
+    arrives: float = 0.0  # end of its transfer, if it has one
     waited: float = 0.0
-    reason: str = ""  # of the wait, if there was one
+    reason: str = ""  # why it waited, if it did
 
 
 class Stuck(Exception):
-    """All threads wait: nodes of one class wait for each other."""
+    """All threads wait, because nodes of one class wait for each other."""

@@ -1,4 +1,4 @@
-"""An estimate: what it says, and how it is made of runs of the model."""
+"""Estimates of operations, made from runs of the model."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ttl.trace.calls import Recording
 from .calls import ComputeCosts
 from .machine import Machine
 from .parts import COMPILERS, Stuck, Thread
-from .steady import extrapolated, shortened
+from .steady import extrapolate_machine, shorten_loops
 from .streams import AlikeNodes, Streams
 
-FLOPS_OF_PRODUCT = 2 * TILE_SIZE**3  # of a tile by a tile
+FLOPS_OF_PRODUCT = 2 * TILE_SIZE**3  # one tile by one tile
 
-# What would be faster, and the costs that say how fast it is.
+# Resources that could be faster, and the costs that set their speed.
 RESOURCES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("DRAM", ("dram.",)),
     ("NoC", ("noc.*.bytes_per_cycle", "noc.link", "noc.one_way_cycles", "noc.handshake")),
@@ -53,34 +53,34 @@ class Range:
 
 @dataclass(frozen=True, slots=True)
 class LineCost:
-    """A line of the program in one kernel; cycles of a node of the class that takes longest."""
+    """Cost of a program line in one kernel, in cycles of a node of the slowest class."""
 
     kernel: str
     thread: str
     line: int
     busy: float
     waited: float
-    share: float  # of the time of the operation
+    share: float  # share of the operation's time
     times: int
-    reason: str  # what it waits for most
+    reason: str  # its longest wait
 
 
 @dataclass(frozen=True, slots=True)
 class ThreadCost:
     kernel: str
     thread: str
-    microseconds: float  # from its start to its end, the mean of all nodes
-    busy: float  # shares of the time of the operation
-    waits: tuple[tuple[str, float], ...]  # for what, longest first
+    microseconds: float  # from start to end, the mean of all nodes
+    busy: float  # share of the operation's time
+    waits: tuple[tuple[str, float], ...]  # (reason, share), longest first
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What would be faster, by the model, which has run with it."""
+    """Change that a run of the model found to be faster."""
 
-    why: str  # who waits for what, where the change is one of waiting
+    why: str  # who waits for what, if the change shortens waits
     what: str
-    saved: float  # share of the time
+    saved: float  # share of the time saved
 
     @property
     def text(self) -> str:
@@ -101,7 +101,7 @@ class Estimate:
     peak_tflops: float
     peak_gbytes: float
     bound: str
-    gains: tuple[tuple[str, float], ...]  # of a resource twice as fast: the share of time saved
+    gains: tuple[tuple[str, float], ...]  # the share of time saved by each resource twice as fast
     threads: tuple[ThreadCost, ...]
     lines: tuple[LineCost, ...]
     changes: tuple[Change, ...]
@@ -113,7 +113,7 @@ class Estimate:
 
     @property
     def roofline(self) -> float:
-        """Microseconds, if the matrix units or DRAM did nothing else."""
+        """Microseconds at the peak rate of the matrix units or DRAM."""
         moved = (self.read_bytes + self.written_bytes) / self.peak_gbytes / 1e3
         return max(moved, self.flops / self.peak_tflops / 1e6)
 
@@ -131,14 +131,14 @@ class Model:
         self.is_each_alone = False
         self.places = self.costs().places
         self.alike = AlikeNodes(compiled, recording, self.target, self.places)
-        self.shortened = shortened(self.alike, recording)
+        self.shortened = shorten_loops(self.alike, recording)
         self.unknown_calls: set[str] = set()
 
     def costs(self, case: Case = Case.TYPICAL) -> Costs:
         return read_costs(self.data, case)
 
     def run(self, costs: Costs, compiled: CompiledOperation | None = None) -> Machine:
-        """The machine after the run. Where nodes of a class wait for each other each is alone."""
+        """Run the machine; if nodes of a class wait for each other, simulate each node alone."""
         compiled = compiled or self.compiled
         try:
             return self._run_all(costs, compiled)
@@ -158,7 +158,7 @@ class Model:
         if (short := self.shortened) is None:
             return self._run(costs, compiled, self.alike)
         longer = self._run(costs, compiled, short.longer)
-        return extrapolated(longer, self._run(costs, compiled, short.shorter), short.factor)
+        return extrapolate_machine(longer, self._run(costs, compiled, short.shorter), short.factor)
 
     def _run(
         self, costs: Costs, compiled: CompiledOperation, alike: AlikeNodes, keeps: bool = False
@@ -166,15 +166,15 @@ class Model:
         compute = ComputeCosts(compiled, costs)
         streams = Streams(compiled, self.recording, self.target, compute, alike)
         machine = Machine(compiled, streams, costs, self.target)
-        machine.slices = [] if keeps else None  # all its steps
+        machine.slices = [] if keeps else None  # record all steps
         machine.run()
         self.unknown_calls |= compute.unknown
         return machine
 
     def timeline(self) -> Machine:
-        """A run of the typical case that keeps all its steps, with no loop extrapolated."""
+        """Run the typical case, recording all steps, without extrapolating loops."""
         costs = self.costs()
-        self.run(costs)  # finds out whether nodes are alone
+        self.run(costs)  # decides whether each node is simulated alone
         return self._run(costs, self.compiled, self.alike, keeps=True)
 
     @property
@@ -192,13 +192,13 @@ class Model:
 def estimate(
     compiled: CompiledOperation, recording: Recording, costs: object, times_called: int = 1
 ) -> Estimate:
-    """What the operation takes on its chip, by costs of the form that target/costs.py describes."""
-    from .changes import changes_of
+    """Estimate an operation on its chip, by costs in the form that target/costs.py describes."""
+    from .changes import find_changes
 
     model = Model(compiled, recording, costs)
     typical = model.costs()
     machine = model.run(typical)
-    gains = _gains(model, typical, machine.end)
+    gains = _find_gains(model, typical, machine.end)
     best, worst = (model.microseconds(case) for case in (Case.BEST, Case.WORST))
     clock = typical["clock_ghz"]
     nodes = len(recording.nodes)
@@ -215,11 +215,11 @@ def estimate(
         written_bytes=machine.dram.written_bytes,
         peak_tflops=_peak_tflops(compiled, typical, nodes),
         peak_gbytes=typical["dram.peak_bytes_per_cycle"] * clock,
-        bound=_bound(gains, machine),
+        bound=_find_bound(gains, machine),
         gains=gains,
         threads=_threads(compiled, machine, clock),
         lines=lines,
-        changes=changes_of(model, machine, lines),
+        changes=find_changes(model, machine, lines),
         unknown=(*UNKNOWN, *_unknown_calls(model)),
     )
 
@@ -230,7 +230,7 @@ def _unknown_calls(model: Model) -> list[str]:
 
 
 def _flops(recording: Recording) -> float:
-    """Of products, and one for each element of what else is computed."""
+    """Count the operations of products, and one per element for other functions."""
     total = 0.0
     sites = recording.calls[:, 0] % max(len(recording.sites), 1)
     for number, site in enumerate(recording.sites):
@@ -245,23 +245,24 @@ def _flops(recording: Recording) -> float:
 
 
 def _peak_tflops(compiled: CompiledOperation, costs: Costs, nodes: int) -> float:
-    """Of products with the fidelity of the operation."""
+    """Return the peak of products at the operation's fidelity."""
     compute = ComputeCosts(compiled, costs)
     cycles = costs[f"compute.matmul_cycles.{compute.fidelity}"]
     return nodes * FLOPS_OF_PRODUCT / cycles * costs["clock_ghz"] / 1e3
 
 
-def _gains(model: Model, costs: Costs, cycles: float) -> tuple[tuple[str, float], ...]:
-    """What each resource would save if it were twice as fast: what saves most is the bound."""
+def _find_gains(model: Model, costs: Costs, cycles: float) -> tuple[tuple[str, float], ...]:
+    """Return the time that each resource twice as fast would save; the largest is the bound."""
     gains = [
-        (name, 1 - model.cycles(_faster(costs, patterns)) / cycles) for name, patterns in RESOURCES
+        (name, 1 - model.cycles(_speed_up(costs, patterns)) / cycles)
+        for name, patterns in RESOURCES
     ]
     return tuple(sorted(gains, key=lambda gain: -gain[1]))
 
 
-def _faster(costs: Costs, patterns: tuple[str, ...]) -> Costs:
+def _speed_up(costs: Costs, patterns: tuple[str, ...]) -> Costs:
     def factor(name: str) -> float:
-        if not any(_fits(name, pattern) for pattern in patterns):
+        if not any(_is_match(name, pattern) for pattern in patterns):
             return 1.0
         return 2.0 if name.endswith("bytes_per_cycle") else 0.5
 
@@ -275,12 +276,12 @@ def _faster(costs: Costs, patterns: tuple[str, ...]) -> Costs:
     )
 
 
-def _fits(name: str, pattern: str) -> bool:
+def _is_match(name: str, pattern: str) -> bool:
     first, _, last = pattern.partition("*")
     return name.startswith(first) and name.endswith(last)
 
 
-def _bound(gains: tuple[tuple[str, float], ...], machine: Machine) -> str:
+def _find_bound(gains: tuple[tuple[str, float], ...], machine: Machine) -> str:
     name, _ = gains[0]
     waits = [
         (cycles, reason)
@@ -296,8 +297,8 @@ def _bound(gains: tuple[tuple[str, float], ...], machine: Machine) -> str:
     return name
 
 
-def _slowest(machine: Machine, position: int, role: str) -> Thread:
-    """That of the class in which it takes longest."""
+def _find_slowest(machine: Machine, position: int, role: str) -> Thread:
+    """Return the thread of the class in which it takes longest."""
     found = [
         thread
         for node in machine.nodes
@@ -310,7 +311,7 @@ def _slowest(machine: Machine, position: int, role: str) -> Thread:
 def _roles(compiled: CompiledOperation, machine: Machine) -> list[tuple[str, Thread]]:
     plans = [(plan.kernel, plan.role) for plan in machine.streams.classes[0].threads]
     return [
-        (compiled.kernels[position].name, _slowest(machine, position, role))
+        (compiled.kernels[position].name, _find_slowest(machine, position, role))
         for position, role in plans
     ]
 

@@ -1,10 +1,10 @@
-"""Estimated times for the events of a trace.
+"""Adds estimated times to the events of a trace.
 
 Rules
-* buffer: the n-th time that a kernel reserves, pushes, waits or pops is the n-th such call.
-* line: of several events of one kind and line the n-th is as far along as the steps of that line.
-* between: an event that nothing is known of has the time of the one before it on its track; a
-  kernel that was blocked goes on when its next event happens.
+* buffer: a kernel's n-th reserve, push, wait or pop event is its n-th such call.
+* line: the n-th of several events of one kind and line is at the same fraction of the line's steps.
+* between: an event without an estimate gets the time of the one before it on its track; a blocked
+  kernel continues when its next event happens.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from ttl.trace.stamped import US
 from .timeline import KernelTimeline, StepTime, Timeline, kernel_events
 
 Record = dict[str, Any]
-FIRST_TRACK = 1000  # of the estimated steps: after the kernels
-THREADS = 3  # that a kernel may have
+FIRST_TRACK = 1000  # the estimated steps come after the kernels
+THREADS = 3  # at most, of a kernel
 _CALLS = {
     EventKind.BUFFER_RESERVE.value: "cb_reserve_back", EventKind.BUFFER_PUSH.value: "cb_push_back",
     EventKind.BUFFER_WAIT.value: "cb_wait_front", EventKind.BUFFER_POP.value: "cb_pop_front",
@@ -30,13 +30,13 @@ _STARTS = (EventKind.COPY_START.value, EventKind.PIPE_SEND.value, EventKind.PIPE
 _BLOCKED, _RESUMED = EventKind.KERNEL_BLOCKED.value, EventKind.KERNEL_RESUMED.value
 
 
-def stamped(
+def add_times(
     records: Iterable[Record], timeline_of: Callable[[str], Timeline | None]
 ) -> list[Record]:
-    """The same events with `us`: microseconds from the start of the first operation.
+    """Return the events with `us`: microseconds from the start of the first operation.
 
-    `timeline_of` is called for each operation, in their order; events of one that has no estimate
-    have no time.
+    Calls `timeline_of` for each operation, in order; events of an operation without an estimate
+    get no time.
     """
     found: list[Record] = []
     start = 0.0
@@ -51,7 +51,7 @@ def stamped(
 
 
 def _operations(records: Iterable[Record]) -> Iterator[tuple[str, list[Record]]]:
-    """Each operation with all its events; what is in none has the name ''."""
+    """Yield each operation's name with all its events; '' for events outside operations."""
     name, own = "", list[Record]()
     for record in records:
         if record["kind"] == EventKind.OPERATION_START.value:
@@ -98,7 +98,7 @@ def _track_times(events: list[Record], known: KernelTimeline) -> list[float]:
         for position, time in zip(positions, _times(kind, subject, len(positions), known),
                                   strict=False):  # fmt: skip
             times[position] = time
-    return _filled(events, times, known)
+    return _fill_times(events, times, known)
 
 
 def _times(kind: str, subject: object, count: int, known: KernelTimeline) -> list[float]:
@@ -124,7 +124,7 @@ def _time(kind: str, steps: list[StepTime], n: int, count: int) -> float:
     return steps[max(0, (n + 1) * len(steps) // count - 1)].end
 
 
-def _filled(
+def _fill_times(
     events: list[Record], times: list[float | None], known: KernelTimeline
 ) -> list[float]:  # rule between
     following = known.end
@@ -143,8 +143,8 @@ def _filled(
     return filled
 
 
-def more_events(timelines: Iterable[Timeline]) -> Iterator[dict[str, Any]]:
-    """For Perfetto: the estimated steps, one operation after the other; a node of each kind."""
+def more_events(timelines: Iterable[Timeline]) -> Iterator[Record]:
+    """Yield Perfetto events of the estimated steps, operation by operation; a node of each kind."""
     start = 0.0
     for made in timelines:
         for position, each in enumerate(made.kernels):

@@ -1,11 +1,11 @@
-"""Long loops: some rounds are simulated, the rest of them is extrapolated.
+"""Simulates some rounds of long loops and extrapolates the others.
 
 Rules
-* loop: the calls of a kernel that are repeated with one period, in the longest stretch of them.
-* rounds: every kernel of every class goes around at least as often as rounds are left out, and in
-  these rounds as many pages come into each buffer as leave it.
-* steady: between half of the simulated rounds and all of them each number grows by as much as it
-  would in as many of the others.
+* loop: the longest stretch of a kernel's calls that repeat with one period.
+* rounds: every kernel of every class makes at least as many rounds as are left out, and in these
+  rounds as many pages come into each buffer as leave it.
+* steady: from half of the simulated rounds to all of them, each number grows by as much as it would
+  in as many other rounds.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from .machine import Machine
 from .parts import Spent
 from .streams import AlikeNodes, Run
 
-ROUNDS = 16  # that are simulated, when all are
+ROUNDS = 16  # simulated rounds of a long loop
 LEAST_LEFT_OUT = 16
-LEAST_RUNS = 4_000  # of all classes: fewer are simulated in no time
+LEAST_RUNS = 4_000  # of all classes: fewer calls are fast to simulate
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,19 +34,19 @@ class Loop:
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """The calls with few rounds of their loops, and with half as many."""
+    """Calls with few rounds of their loops, and with half as many."""
 
     longer: AlikeNodes
     shorter: AlikeNodes
-    factor: float  # how often the difference of both was left out
+    factor: float  # how many times their difference was left out
 
 
-def shortened(alike: AlikeNodes, recording: Recording) -> Shortened | None:
-    """None where there are no such loops, or where they are short."""
+def shorten_loops(alike: AlikeNodes, recording: Recording) -> Shortened | None:
+    """Shorten the loops; None if there are none, or if they are short."""
     kernels = [runs for own in alike.runs for runs in own if runs]
     if sum(map(len, kernels)) < LEAST_RUNS:
         return None
-    loops = _in_step({id(runs): find_loop(runs, recording) for runs in kernels})
+    loops = _group_rounds({id(runs): find_loop(runs, recording) for runs in kernels})
     rounds = min((0 if loop is None else loop.rounds for loop in loops.values()), default=0)
     left_out = rounds - ROUNDS
     if left_out < LEAST_LEFT_OUT or not _is_balanced(alike, recording, loops):
@@ -54,15 +54,15 @@ def shortened(alike: AlikeNodes, recording: Recording) -> Shortened | None:
 
     def without(count: int) -> AlikeNodes:
         return alike.with_runs(
-            [[_cut(runs, loops.get(id(runs)), count) for runs in own] for own in alike.runs]
+            [[_cut_rounds(runs, loops.get(id(runs)), count) for runs in own] for own in alike.runs]
         )
 
     half = ROUNDS // 2
     return Shortened(without(left_out), without(left_out + half), left_out / half)
 
 
-def _in_step(loops: dict[int, Loop | None]) -> dict[int, Loop | None]:
-    """A kernel whose rounds are shorter goes around more often: as many are one of the others."""
+def _group_rounds(loops: dict[int, Loop | None]) -> dict[int, Loop | None]:
+    """Group the rounds of kernels that make more, shorter rounds, to match the other kernels."""
     fewest = min((loop.rounds for loop in loops.values() if loop is not None), default=1)
     together: dict[int, Loop | None] = {}
     for runs, loop in loops.items():
@@ -74,7 +74,7 @@ def _in_step(loops: dict[int, Loop | None]) -> dict[int, Loop | None]:
 
 
 def find_loop(runs: list[Run], recording: Recording) -> Loop | None:
-    """The outermost one: of the calls that are made often enough, those that are made least."""
+    """Find the outermost loop: among calls that are frequent enough, the least frequent ones."""
     keys = [_key(run, recording) for run in runs]
     counts = Counter(keys)
     often = [key for key in counts if counts[key] >= ROUNDS + LEAST_LEFT_OUT]
@@ -84,11 +84,11 @@ def find_loop(runs: list[Run], recording: Recording) -> Loop | None:
     places = [n for n, key in enumerate(keys) if key == rarest]
     periods = Counter(b - a for a, b in pairwise(places))
     period = max(periods, key=lambda each: periods[each])
-    return _longest(keys, period)
+    return _find_longest(keys, period)
 
 
 def _key(run: Run, recording: Recording) -> object:
-    """What semaphores are to be grows from round to round; pages differ."""
+    """Return the parts of a call that repeat: pages differ, and semaphore values grow."""
     (site, target, value, address), count, _ = run
     name = recording.sites[site].name
     if name.startswith("noc_semaphore"):
@@ -98,7 +98,7 @@ def _key(run: Run, recording: Recording) -> object:
     return site, target, value, count
 
 
-def _longest(keys: list[object], period: int) -> Loop | None:
+def _find_longest(keys: list[object], period: int) -> Loop | None:
     best, first = (0, 0), None
     for n in range(len(keys) - period + 1):
         is_same = n < len(keys) - period and keys[n] == keys[n + period]
@@ -111,7 +111,7 @@ def _longest(keys: list[object], period: int) -> Loop | None:
     return Loop(-start, period, length // period + 1) if length >= period else None
 
 
-def _cut(runs: list[Run], loop: Loop | None, rounds: int) -> list[Run]:
+def _cut_rounds(runs: list[Run], loop: Loop | None, rounds: int) -> list[Run]:
     if loop is None:
         return runs
     start = loop.first + (loop.rounds - rounds) * loop.period
@@ -136,8 +136,8 @@ def _is_balanced(alike: AlikeNodes, recording: Recording, loops: dict[int, Loop 
     return True
 
 
-def extrapolated(longer: Machine, shorter: Machine, factor: float) -> Machine:
-    """`longer` with the numbers of all rounds."""
+def extrapolate_machine(longer: Machine, shorter: Machine, factor: float) -> Machine:
+    """Change `longer` to have the numbers of all rounds, and return it."""
     longer.end += factor * (longer.end - shorter.end)
     for name in ("read_bytes", "written_bytes", "busy"):
         value, less = getattr(longer.dram, name), getattr(shorter.dram, name)

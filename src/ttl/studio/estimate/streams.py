@@ -1,4 +1,4 @@
-"""What each processor of a node does, from the recorded calls: the same for nodes that are alike.
+"""Steps of each processor of a node, from the recorded calls; alike nodes share them.
 
 A compute kernel is three threads, as on the chip: unpack waits for filled pages and frees them,
 math has the DST sections, pack reserves pages and fills them.
@@ -34,18 +34,18 @@ from .traffic import RunPlace, Traffic
 
 
 class Do(IntEnum):
-    """What a step of a thread is."""
+    """Kind of a thread's step, with its operands."""
 
-    WAIT_FRONT = auto()  # buffer, pages; in the first four
+    WAIT_FRONT = auto()  # buffer, pages; also for the next three
     POP = auto()
     RESERVE = auto()
     PUSH = auto()
     POLL = auto()
-    READ = auto()  # (path, loads), transfers, bytes of each; in both
+    READ = auto()  # (path, loads), transfers, bytes of each; also for the next one
     WRITE = auto()
     MULTICAST = auto()  # (receivers, loads), transfers, bytes of each
-    SET_ID = auto()  # of the reads that follow
-    READ_BARRIER = auto()  # with this id, 0: all
+    SET_ID = auto()  # id of later reads
+    READ_BARRIER = auto()  # id, or 0 for all
     WRITE_BARRIER = auto()
     FLUSH = auto()
     SIGNAL = auto()  # deliveries, value; adds
@@ -53,18 +53,18 @@ class Do(IntEnum):
     AWAIT = auto()  # address, value
     SET = auto()
     WORK = auto()  # cycles
-    UNPACK = auto()  # calls, cycles of each; in both
+    UNPACK = auto()  # calls, cycles of each; also for the next one
     MATH = auto()
-    MATH_ALONE = auto()  # of what is in DST
+    MATH_ALONE = auto()  # on values in DST
     ACQUIRE = auto()
     COMMIT = auto()
     SECTION_WAIT = auto()
     RELEASE = auto()
 
 
-Row = tuple[int, int, int, int]  # of Recording.calls
-Run = tuple[Row, int, int]  # how often it is repeated; its place among the calls of the kernel
-Step = tuple[Do, int, Any, Any, Any]  # what, the site, three operands
+Row = tuple[int, int, int, int]  # a row of Recording.calls
+Run = tuple[Row, int, int]  # the call, its repeats, its index among the kernel's calls
+Step = tuple[Do, int, Any, Any, Any]  # kind, site, three operands
 
 
 @dataclass(slots=True)
@@ -76,7 +76,7 @@ class ThreadPlan:
 
 @dataclass(frozen=True, slots=True)
 class NodeClass:
-    """Nodes whose kernels make the same calls; targets are those of the first."""
+    """Nodes whose kernels make the same calls, with the first node's targets."""
 
     nodes: tuple[int, ...]
     threads: tuple[ThreadPlan, ...]
@@ -84,7 +84,7 @@ class NodeClass:
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """A signal to the nodes of a class: `weight` of them for each that gets one."""
+    """Signal to the nodes of a class: `weight` signals for each receiving node."""
 
     node_class: int
     address: int
@@ -108,9 +108,9 @@ _UNPACK, _MATH, _PACK = range(3)
 
 
 class AlikeNodes:
-    """The nodes of a recording, those that do the same together, and what the first of them calls.
+    """Nodes of a recording in groups that do the same, and the calls of each group's first node.
 
-    It depends on no cost: one serves all runs of the model.
+    Depends on no cost: all runs of the model share one.
     """
 
     def __init__(
@@ -123,26 +123,26 @@ class AlikeNodes:
     ):
         is_noc = np.array([site.name.startswith("noc_") for site in recording.sites], bool)
         rows = _rows_by_node(recording)
-        self.groups = _groups(rows, is_noc, is_each_alone)
+        self.groups = _group_nodes(rows, is_noc, is_each_alone)
         self.class_of = {node: n for n, group in enumerate(self.groups) for node in group}
         self.traffic = Traffic(compiled, recording, target, places, self.groups, rows)
-        self.runs: list[list[list[Run]]] = []  # by class and kernel
+        self.runs: list[list[list[Run]]] = []  # indexed by class and kernel
         for group in self.groups:
             own = rows[group[0]]
             kernels = self.traffic.kernel_of[own[:, 0]]
             self.runs.append(
-                [_runs(own[kernels == n], is_noc) for n in range(len(compiled.kernels))]
+                [_join_runs(own[kernels == n], is_noc) for n in range(len(compiled.kernels))]
             )
 
     def with_runs(self, runs: list[list[list[Run]]]) -> AlikeNodes:
-        """The same nodes with other calls."""
+        """Copy with other calls."""
         other = copy(self)
         other.runs = runs
         return other
 
 
 class Streams:
-    """The classes of nodes of a recording, with the steps of their threads."""
+    """Classes of nodes of a recording, with the steps of their threads."""
 
     def __init__(
         self,
@@ -216,7 +216,7 @@ class Streams:
         return _barrier(name, index, value)
 
     def _path(self, way: str, target: int, number: int) -> str:
-        """Which row of the costs a transfer goes by."""
+        """Return the name of the costs' row for a transfer."""
         if kind_of(target) == TENSOR:
             memory = self.compiled.operands[tensor_page(target)[0]].memory
             return f"dram_{way}" if memory.buffer_type == "DRAM" else f"l1_{way}_both_axes"
@@ -297,8 +297,8 @@ def _rows_by_node(recording: Recording) -> list[np.ndarray]:
     return [rows[ends[n] : ends[n + 1]] for n in range(len(recording.nodes))]
 
 
-def _masked(rows: np.ndarray, is_noc: np.ndarray) -> np.ndarray:
-    """Without what differs between nodes that do the same: places, but not their kind."""
+def _mask(rows: np.ndarray, is_noc: np.ndarray) -> np.ndarray:
+    """Mask values that differ between nodes that do the same: addresses, but not their kind."""
     masked = rows.copy()
     moves = is_noc[rows[:, 0]]
     kinds = rows[:, 1] >> KIND_SHIFT << KIND_SHIFT
@@ -308,24 +308,26 @@ def _masked(rows: np.ndarray, is_noc: np.ndarray) -> np.ndarray:
     return masked
 
 
-def _groups(rows: list[np.ndarray], is_noc: np.ndarray, is_each_alone: bool) -> list[list[int]]:
+def _group_nodes(
+    rows: list[np.ndarray], is_noc: np.ndarray, is_each_alone: bool
+) -> list[list[int]]:
     groups: dict[object, list[int]] = {}
     for node, own in enumerate(rows):
-        key = node if is_each_alone else _by_kernel(_masked(own, is_noc)).tobytes()
+        key = node if is_each_alone else _sort_by_kernel(_mask(own, is_noc)).tobytes()
         groups.setdefault(key, []).append(node)
     return list(groups.values())
 
 
-def _by_kernel(rows: np.ndarray) -> np.ndarray:
-    """The order of calls of different kernels is that of the executor: it tells nothing."""
+def _sort_by_kernel(rows: np.ndarray) -> np.ndarray:
+    """Sort calls by kernel: the order between kernels is the executor's, and has no meaning."""
     return rows[np.argsort(rows[:, 0], kind="stable")]
 
 
-def _runs(rows: np.ndarray, is_noc: np.ndarray) -> list[Run]:
-    """Calls one after the other that differ in nothing but the page, and how many they are."""
+def _join_runs(rows: np.ndarray, is_noc: np.ndarray) -> list[Run]:
+    """Join consecutive calls that only differ in the page, and count them."""
     if not len(rows):
         return []
-    masked = _masked(rows, is_noc)
+    masked = _mask(rows, is_noc)
     changes = np.flatnonzero((masked[1:] != masked[:-1]).any(axis=1)) + 1
     starts = np.concatenate(([0], changes))
     ends = np.concatenate((changes, [len(rows)]))

@@ -1,9 +1,8 @@
-"""An estimate in words and tables, and as values for JSON."""
+"""Shows an estimate in words and tables, and as values for JSON."""
 
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 from .result import Estimate
 
@@ -42,8 +41,8 @@ def estimate_text(found: Estimate) -> str:
     return "\n".join(lines)
 
 
-def estimate_values(found: Estimate) -> dict[str, Any]:
-    """For JSON."""
+def estimate_values(found: Estimate) -> dict[str, object]:
+    """Return the estimate as values for JSON."""
     rates = {
         "tflops": found.tflops, "gbytes_per_second": found.gbytes,
         "roofline_microseconds": found.roofline,
@@ -53,7 +52,7 @@ def estimate_values(found: Estimate) -> dict[str, Any]:
 
 
 def _number(value: float) -> str:
-    """Two digits that count: the model knows no more."""
+    """Format with two significant digits, the model's precision."""
     return f"{value:.0f}" if value >= 100 else f"{value:.2g}"
 
 

@@ -1,11 +1,10 @@
-"""The estimated times of all steps: as data, by node and kernel, and for Perfetto."""
+"""Estimated times of all steps, as data by node and kernel, and for Perfetto."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from ttl.artifact import CompiledOperation
 from ttl.trace.calls import Recording
@@ -15,28 +14,28 @@ from .parts import COMPILERS, Slice
 from .result import Model
 from .streams import Do
 
-Events = list[dict[str, Any]]
+Events = list[dict[str, object]]
 TRANSFERS = (Do.READ, Do.WRITE, Do.MULTICAST)
 
 
 @dataclass(frozen=True, slots=True)
 class StepTime:
-    """One step of a thread; times are microseconds from the start of the operation."""
+    """Step of a thread; times are microseconds from the start of the operation."""
 
     thread: str  # reader, writer, unpack, math, pack
-    name: str  # of the call
-    line: int  # of the program, 0 if it is not known
+    name: str  # the call's name
+    line: int  # in the program, 0 if unknown
     begin: float
     end: float
-    details: dict[str, Any]  # transfers and bytes, or buffer and pages
-    arrives: float = 0.0  # of a transfer: when it is through, which may be after `end`
-    waited: float = 0.0  # from `begin` on
-    reason: str = ""  # of the wait, if there was one
+    details: Mapping[str, str | int]  # transfers and bytes, or buffer and pages
+    arrives: float = 0.0  # the end of a transfer, which may be after `end`
+    waited: float = 0.0  # starting at `begin`
+    reason: str = ""  # why it waited, if it did
 
 
 @dataclass(frozen=True, slots=True)
 class KernelTimeline:
-    """What a kernel does on each of these nodes, in the order of each of its threads."""
+    """Steps of a kernel on each of these nodes, in each thread's order."""
 
     nodes: tuple[Node, ...]
     kernel: str
@@ -44,7 +43,7 @@ class KernelTimeline:
     start: float
     end: float
     steps: tuple[StepTime, ...]
-    sections: tuple[tuple[float, float], ...]  # of DST, from acquire to release
+    sections: tuple[tuple[float, float], ...]  # DST sections, from acquire to release
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +58,7 @@ class Timeline:
 
 
 def timeline(compiled: CompiledOperation, recording: Recording, costs: object) -> Timeline:
-    """A run of the model in the typical case, with every step."""
+    """Run the model in the typical case, recording every step."""
     model = Model(compiled, recording, costs)
     machine = model.timeline()
     to_us = 1 / (model.costs()["clock_ghz"] * 1e3)
@@ -97,7 +96,7 @@ def _step(each: Slice, recording: Recording, to_us: float) -> StepTime:
     )  # fmt: skip
 
 
-def _details(each: Slice) -> dict[str, Any]:
+def _details(each: Slice) -> dict[str, str | int]:
     do, _, first, second, third = each.step
     if do in TRANSFERS:
         return {"transfers": second, "bytes": second * third}
@@ -114,9 +113,9 @@ def _sections(slices: list[Slice], to_us: float) -> Iterator[tuple[float, float]
 
 
 def timeline_events(
-    compiled: CompiledOperation, recording: Recording, costs: Any, start: float
+    compiled: CompiledOperation, recording: Recording, costs: object, start: float
 ) -> tuple[Events, float]:
-    """One node of each kind for Perfetto, from `start` on; and when they end."""
+    """Return Perfetto events of one node of each kind, starting at `start`, and their end."""
     made = timeline(compiled, recording, costs)
     by_nodes: dict[tuple[Node, ...], list[KernelTimeline]] = {}
     for each in made.kernels:
@@ -142,8 +141,8 @@ def _nodes_text(nodes: tuple[Node, ...]) -> str:
 
 
 def kernel_events(each: KernelTimeline, process: int, first: int, start: float) -> Events:
-    """A track for each thread of the kernel, numbered from `first` on: slices of its steps, and
-    asynchronous ones of transfers and DST sections.
+    """Make a track for each thread of the kernel, numbered from `first`: slices of its steps, and
+    asynchronous slices of transfers and DST sections.
     """
     tracks = {name: first + n for n, name in enumerate(_threads(each))}
     file = Path(each.file).name
@@ -174,7 +173,7 @@ def _asynchronous(
     where: dict[str, int],
     begin: float,
     end: float,
-    args: dict[str, object],
+    args: Mapping[str, object],
 ) -> Events:
     place = f"{where['pid']}.{where['tid']}.{begin}"
     common = {**where, "cat": category, "name": name, "id": f"{category} {place}"}
@@ -184,5 +183,5 @@ def _asynchronous(
     ]
 
 
-def _metadata(kind: str, process: int, track: int, **values: Any) -> dict[str, Any]:
+def _metadata(kind: str, process: int, track: int, **values: object) -> dict[str, object]:
     return {"ph": "M", "pid": process, "tid": track, "name": kind, "args": values}

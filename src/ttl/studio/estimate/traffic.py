@@ -1,11 +1,11 @@
-"""Where the bytes of transfers go: the links between routers that they pass, and banks of DRAM.
+"""Finds the links between routers that transfers pass, and the DRAM banks they use.
 
 Rules
 * route: both NoCs are rings in each axis, with one direction: NoC 0 goes east, then south, NoC 1
   north, then west.
 * way: a read comes from the other end, a write goes there; a multicast takes each link once.
-* class: nodes that do the same do it at the same time, so that their bytes are added up.
-* NoC: kernels that are readers use NoC 0, writers NoC 1, as ttnn's descriptors of kernels do.
+* class: alike nodes act at the same time, so their bytes add up.
+* NoC: readers use NoC 0, writers NoC 1, like ttnn's kernel descriptors.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ Way = tuple[int, bool]  # the NoC, and whether it is a read
 
 @dataclass(frozen=True, slots=True)
 class Loads:
-    """Of all nodes of a class, in one run of calls."""
+    """Traffic of all nodes of a class, in one run of calls."""
 
-    links: np.ndarray  # their numbers
-    shares: np.ndarray  # how many transfers pass each of them, for each that a node makes
-    bank_bytes: np.ndarray  # by bank
+    links: np.ndarray  # link numbers
+    shares: np.ndarray  # transfers on each link, per transfer of a node
+    bank_bytes: np.ndarray  # bytes of each bank
     bank_requests: np.ndarray
 
 
 class RunPlace(NamedTuple):
-    """Where calls were recorded."""
+    """Position of recorded calls."""
 
     node_class: int
     kernel: int
-    first: int  # of the calls of the kernel
+    first: int  # index among the kernel's calls
     calls: int
 
 
 class Routes:
-    """Links by number: NoC, axis, router."""
+    """Numbers of links, by NoC, axis and router."""
 
     def __init__(self, places: Places):
         self.columns, self.rows = places.size
@@ -79,7 +79,7 @@ class Routes:
 
 
 class Traffic:
-    """What each run of calls of a class puts on links and banks."""
+    """Traffic of each run of calls of a class on links and banks."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Traffic:
                 links += requests @ self._bank_links(way, node)
             else:
                 for target in own[:, 1].tolist():
-                    links[self._passed(way, node, target)] += 1
+                    links[self._find_passed_links(way, node, target)] += 1
         used = np.flatnonzero(links)
         return Loads(used, links[used] / run.calls, size * bank_requests, bank_requests)
 
@@ -141,7 +141,7 @@ class Traffic:
         return self.compiled.operands[tensor_page(target)[0]].memory.buffer_type == "DRAM"
 
     def _bank_links(self, way: Way, node: int) -> np.ndarray:
-        """Rows of banks, columns of links: 1 where a page of the bank passes the link."""
+        """Return a matrix, banks by links, with 1 where a page of the bank passes the link."""
         found = self._banks.get((way, node))
         if found is None:
             ends = self.places.dram[way[0]]
@@ -150,7 +150,7 @@ class Traffic:
                 found[bank, list(self._links(way, node, end))] = 1
         return found
 
-    def _passed(self, way: Way, node: int, target: int) -> list[int]:
+    def _find_passed_links(self, way: Way, node: int, target: int) -> list[int]:
         passed: set[int] = set()
         for end in self._ends(target):
             passed.update(self._links(way, node, end))
@@ -162,11 +162,11 @@ class Traffic:
         return self.routes.between(noc, *((end, own) if is_read else (own, end)))
 
     def _router(self, x: int, y: int) -> Router:
-        """Of a node of the grid."""
+        """Return the router of a grid node."""
         return self.places.columns[x], self.places.rows[y]
 
     def _ends(self, target: int) -> Iterator[Router]:
-        """Nodes; tensors in L1 are everywhere, which is left out."""
+        """Yield the routers of target nodes; none for tensors in L1, which are on all nodes."""
         kind = kind_of(target)
         if kind == NODE:
             yield self._router_of_place(*node_place(target))

@@ -1,1 +1,1 @@
-"""The language server: what editors show of a program while it is written."""
+"""Language server: shows facts about a program in editors."""

@@ -1,7 +1,7 @@
-"""The arguments with which a program called its operations when it last ran: an editor has none.
+"""Keeps the arguments of a program's operations from its last run, which an editor does not have.
 
-`ttl run` and its like write them, the first call of each operation, with the chip of the run; the
-language server reads them.
+`ttl run` and similar verbs write each operation's first call, with the run's chip; the language
+server reads them.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 from ttl.config import Config
 from ttl.language.arguments import is_tensor
@@ -24,7 +24,8 @@ from ttl.target import CHOICES
 
 FOLDER = "last-calls"
 MOST_RECORDS = 500  # programs
-Calls = dict[str, dict[str, Any]]  # by the name of an operation: its arguments, by name
+Argument: TypeAlias = dict[str, Any]  # JSON that describes a value
+Calls = dict[str, Argument]  # the arguments of each operation, by names
 
 
 def record_of(cache: Path, file: str) -> Path:
@@ -35,11 +36,11 @@ def record_of(cache: Path, file: str) -> Path:
 @dataclass(frozen=True, slots=True)
 class LastRun:
     calls: Calls = field(default_factory=dict)
-    chip: dict[str, object] = field(default_factory=dict)  # the options of Config that choose it
+    chip: dict[str, object] = field(default_factory=dict)  # options of Config
 
 
 def last_run(cache: Path, file: str) -> LastRun:
-    """Empty if there is none, one of another version, or one that is damaged."""
+    """Read the last run; empty if there is none, or if it is damaged or of another version."""
     try:
         found = json.loads(record_of(cache, file).read_text())
         target, grid = found["target"], found["grid"]
@@ -54,19 +55,19 @@ def _is_grid(value: Any) -> bool:
     return value is None or (_is_shape(value) and len(value) == 2 and 0 not in value)
 
 
-def _is_shape(value: Any) -> bool:
+def _is_shape(value: object) -> bool:
     sizes = value if isinstance(value, list) else [None]
     return all(type(size) is int and 0 <= size < 2**31 for size in sizes)
 
 
-def _are_calls(value: Any) -> bool:
+def _are_calls(value: object) -> bool:
     return isinstance(value, dict) and all(
         isinstance(call, dict) and all(map(_is_described, call.values())) for call in value.values()
     )
 
 
-def _is_described(value: Any) -> bool:
-    """As _described() writes it."""
+def _is_described(value: object) -> bool:
+    """Has it the form that _describe() writes?"""
     if not isinstance(value, dict) or "value" in value:
         return isinstance(value, dict)
     named = value["dtype"] in DTYPES and value["layout"] in Layout.__members__
@@ -75,17 +76,17 @@ def _is_described(value: Any) -> bool:
 
 @contextmanager
 def recorded_calls() -> Iterator[None]:
-    """Keep the arguments of what is called inside; files that cannot be written are left out."""
+    """Record the arguments of operations called inside; skip files that cannot be written."""
     plain, seen = LAUNCH_HOOK.launch, set[int]()
     found: dict[str, Calls] = {}
 
-    def launch(operation: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def launch(operation: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         if id(operation) not in seen:
             seen.add(id(operation))
-            with suppress(Exception):  # a call that fails has its own report
+            with suppress(Exception):  # a failing call has its own report
                 file = operation.function.__code__.co_filename
                 named = operation.named_arguments(args, dict(kwargs))
-                described = {name: _described(value) for name, value in named.items()}
+                described = {name: _describe(value) for name, value in named.items()}
                 found.setdefault(file, {})[operation.__name__] = described
         plain(operation, args, kwargs)
 
@@ -115,8 +116,8 @@ def _forget_oldest(folder: Path) -> None:
         record.unlink(missing_ok=True)
 
 
-def _described(value: Any) -> Any:
-    """ValueError for what cannot be made again from text."""
+def _describe(value: Any) -> Argument:
+    """Describe an argument; raise ValueError if text cannot recreate it."""
     if not is_tensor(value):
         return {"value": json.loads(json.dumps(value))}
     config = value.memory_config()
@@ -126,8 +127,8 @@ def _described(value: Any) -> Any:
     return {"shape": shape, "dtype": value.dtype.spelling, "layout": layout_of(value).name}
 
 
-def tensor_like(described: dict[str, Any], device: Any) -> Any:
-    """A tensor of zeros, or the value that is no tensor."""
+def tensor_like(described: Argument, device: object) -> Any:
+    """Make a tensor of zeros, or return the value if it is no tensor."""
     if "value" in described:
         return described["value"]
     from ttl import ttnn

@@ -1,7 +1,7 @@
-"""The messages that a client sends, cut out of its stream: headers, an empty line, a body.
+"""Splits a client's stream into messages: headers, an empty line, a body.
 
-rule SIZE   a message of more than 64 MB is left out: there is no memory for what only a header says
-rule AGAIN  after that, and after headers without a length, the stream goes on at the next line that
+rule SIZE   a message of more than 64 MB is skipped: a header alone must not reserve memory
+rule AGAIN  after that, and after headers without a length, reading continues at the next line that
             ends with a length; JSON has no such line inside
 """
 
@@ -12,20 +12,20 @@ import sys
 from typing import BinaryIO
 
 MOST_BYTES = 64 << 20
-LINE_BYTES = 1 << 16  # that are looked at together
+LINE_BYTES = 1 << 16  # bytes examined together
 LENGTH = re.compile(rb"Content-Length: *(\d{1,18})\r?\n\Z", re.IGNORECASE)
-LONGEST_HEADER = 64  # such a line
+LONGEST_HEADER = 64  # the longest such line
 
 
 class Messages:
-    """A stream like standard input, of which the server reads a header, an empty line, a body."""
+    """Stream like standard input, from which the server reads a header, an empty line, a body."""
 
     def __init__(self, stream: BinaryIO):
         self._stream = stream
         self._empty_line, self._body = b"", b""
 
     def readline(self) -> bytes:
-        """The header of the next message, then its empty line; nothing at the end."""
+        """Return the next message's header, then its empty line; nothing at the end."""
         if self._empty_line:
             line, self._empty_line = self._empty_line, b""
             return line
@@ -36,7 +36,7 @@ class Messages:
         return b"Content-Length: %d\r\n" % len(self._body)
 
     def read(self, size: int) -> bytes:
-        """The body, whose size is that of the header."""
+        """Return the body, of the size in the header."""
         body, self._body = self._body, b""
         return body[:size]
 
@@ -51,7 +51,7 @@ class Messages:
         return b""
 
     def _next_size(self) -> int | None:
-        """The length that the next headers have; None at the end.  (rule AGAIN)"""
+        """Return the length in the next headers; None at the end.  (rule AGAIN)"""
         size, before = None, b""
         while line := self._stream.readline(LINE_BYTES):
             if (found := LENGTH.search(before + line)) is not None:

@@ -1,4 +1,4 @@
-"""What is known of a program's names by reading it: no statement is executed."""
+"""Checks a program's names by reading it: executes no statement."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ SPACES = {"ttl": ttl, "ttl.math": ttl.math, "ttl.block": ttl.block}
 KNOWN = {*dir(builtins), "__file__", "__name__", "__doc__", "__spec__"}
 
 
-def wrong_names(module: tree.Function, file: str) -> list[Diagnostic]:
-    """Names that `ttl` and its namespaces do not have, and those that nobody defines in kernels."""
+def find_wrong_names(module: tree.Function, file: str) -> list[Diagnostic]:
+    """Report names that `ttl` and its namespaces lack, and undefined names in kernels."""
     nodes = [*walk(module)]
-    return [*_missing(nodes, file), *_undefined(nodes, file)]
+    return [*_find_missing(nodes, file), *_find_undefined(nodes, file)]
 
 
-def _missing(nodes: list[tree.Node], file: str) -> Iterator[Diagnostic]:
-    aliases = _aliases(nodes)
+def _find_missing(nodes: list[tree.Node], file: str) -> Iterator[Diagnostic]:
+    aliases = _find_aliases(nodes)
     written = {each for node in nodes for each in stored(node)}
     for node in nodes:
         if not isinstance(node, tree.Attribute) or node in written:
@@ -40,8 +40,8 @@ def _missing(nodes: list[tree.Node], file: str) -> Iterator[Diagnostic]:
                 )  # fmt: skip
 
 
-def _aliases(nodes: list[tree.Node]) -> dict[Binding, str]:
-    """The variables with which a program imports ttl."""
+def _find_aliases(nodes: list[tree.Node]) -> dict[Binding, str]:
+    """Find the variables with which a program imports ttl."""
     found: dict[Binding, str] = {}
     for node in nodes:
         for each in node.names if isinstance(node, tree.Import) else ():
@@ -61,8 +61,8 @@ def _path(node: tree.Expression, aliases: dict[Binding, str]) -> str:
     return ""
 
 
-def _undefined(nodes: list[tree.Node], file: str) -> Iterator[Diagnostic]:
-    """Names in functions; not in a module that imports names nobody lists."""
+def _find_undefined(nodes: list[tree.Node], file: str) -> Iterator[Diagnostic]:
+    """Yield undefined names in functions, unless the module uses `import *`."""
     if any(isinstance(node, tree.Imported) and node.name == "*" for node in nodes):
         return
     functions = (each for each in nodes[1:] if isinstance(each, tree.Function))
@@ -72,12 +72,12 @@ def _undefined(nodes: list[tree.Node], file: str) -> Iterator[Diagnostic]:
             if isinstance(node.binding, Around) and node.binding.name not in KNOWN:
                 first.setdefault(node.binding.name, node)
         for name in sorted(first):
-            broken = undefined_name(name, None, tuple(_visible(function.scope)))
+            broken = undefined_name(name, None, tuple(_find_visible(function.scope)))
             yield broken.at(Span.of_node(file, first[name]))
 
 
 def _names(function: tree.Function) -> Iterator[tree.Name]:
-    """Those that it uses itself, and in its lambdas."""
+    """Yield the names that a function and its lambdas use."""
     waiting: list[tree.Node] = [*function.body]
     while waiting:
         node = waiting.pop(0)
@@ -87,7 +87,7 @@ def _names(function: tree.Function) -> Iterator[tree.Name]:
             waiting[:0] = children(node)
 
 
-def _visible(scope: Scope | None) -> Iterator[str]:
+def _find_visible(scope: Scope | None) -> Iterator[str]:
     while scope is not None:
         yield from scope.variables
         scope = scope.outer

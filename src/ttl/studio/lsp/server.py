@@ -1,7 +1,7 @@
 """`ttl lsp`: the protocol, over standard input and output.
 
-Every text is looked at by a worker process, a moment after the last change: what a program does
-wrong cannot stop the server. Costs are estimated when a file is opened or saved.
+A worker process checks every text, a moment after the last change, so a wrong program cannot stop
+the server. Costs are estimated when a file is opened or saved.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import BinaryIO, cast
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -23,9 +23,9 @@ from pygls.workspace import TextDocument
 from ttl import __version__
 
 from .messages import Messages
-from .showing import diagnostic_of, fixes, hover_text
+from .showing import Found, diagnostic_of, find_fixes, hover_text
 
-QUIET_SECONDS = 0.3  # after the last change
+QUIET_SECONDS = 0.3  # wait after the last change
 LONGEST_SECONDS = 60.0
 WORKER = (sys.executable, "-m", "ttl.studio.lsp.worker")
 DOTTED = re.compile(r"[\w.]+")
@@ -33,9 +33,9 @@ DOTTED = re.compile(r"[\w.]+")
 
 @dataclass(slots=True)
 class Document:
-    """What is known of an open file."""
+    """Facts about an open file."""
 
-    found: dict[str, Any] = field(default_factory=lambda: {"lines": {}, "cpp": []})
+    found: Found = field(default_factory=lambda: {"lines": {}, "cpp": []})
     looking: asyncio.Task[None] | None = None
 
 
@@ -46,7 +46,7 @@ class Server(LanguageServer):
         self.folder = Path(tempfile.mkdtemp(prefix="ttl-lsp-"))
 
     def look_soon(self, uri: str, seconds: float, with_estimate: bool = False) -> None:
-        """What was under way is about a text that is no more."""
+        """Schedule a check and cancel the running one, whose text is outdated."""
         document = self.documents.setdefault(uri, Document())
         if document.looking is not None:
             document.looking.cancel()
@@ -55,7 +55,7 @@ class Server(LanguageServer):
 
     async def _look(self, uri: str, document: Document, seconds: float, estimate: bool) -> None:
         await asyncio.sleep(seconds)
-        opened = self.opened(uri)
+        opened = self.find_text(uri)
         if opened is None:
             return
         text, version = opened.source, opened.version
@@ -71,22 +71,22 @@ class Server(LanguageServer):
             types.PublishDiagnosticsParams(uri, [each for each in shown if each], version)
         )
 
-    def opened(self, uri: str) -> TextDocument | None:
-        """The text as the client has it; no file is read for one that it has not opened."""
+    def find_text(self, uri: str) -> TextDocument | None:
+        """Return the client's text; does not read files that the client has not opened."""
         return self.workspace.text_documents.get(uri)
 
     def lines(self, uri: str) -> list[str]:
-        opened = self.opened(uri)
+        opened = self.find_text(uri)
         return [] if opened is None else list(opened.lines)
 
-    def line_facts(self, uri: str, line: int) -> dict[str, Any]:
+    def line_facts(self, uri: str, line: int) -> Found:
         document = self.documents.get(uri)
-        facts: dict[str, Any] = document.found["lines"].get(str(line), {}) if document else {}
+        facts: Found = document.found["lines"].get(str(line), {}) if document else {}
         return facts
 
 
-async def _answer_of_worker(asked: str) -> dict[str, Any] | None:
-    """None if the worker failed, or took too long."""
+async def _answer_of_worker(asked: str) -> Found | None:
+    """Ask a worker; None if it failed or took too long."""
     pipe = asyncio.subprocess.PIPE
     worker = await asyncio.create_subprocess_exec(
         *WORKER, stdin=pipe, stdout=pipe, stderr=asyncio.subprocess.DEVNULL
@@ -100,14 +100,14 @@ async def _answer_of_worker(asked: str) -> dict[str, Any] | None:
     finally:
         if worker.returncode is None:
             worker.kill()
-            await worker.wait()  # its pipes are closed while there is a loop to close them
+            await worker.wait()  # closes its pipes while the event loop still runs
 
 
 def make_server() -> Server:
     server = Server()
 
     @server.feature(types.TEXT_DOCUMENT_DID_OPEN)
-    async def opened(given: types.DidOpenTextDocumentParams) -> None:
+    async def find_text(given: types.DidOpenTextDocumentParams) -> None:
         server.look_soon(given.text_document.uri, 0.0, with_estimate=True)
 
     @server.feature(types.TEXT_DOCUMENT_DID_CHANGE)
@@ -149,7 +149,7 @@ def _hover(server: Server, given: types.HoverParams) -> types.Hover | None:
 
 
 def _word(line: str, character: int) -> tuple[str, str]:
-    """The name under the cursor, alone and with what stands before its points."""
+    """Return the name under the cursor, alone and with its dotted prefix."""
     for match in DOTTED.finditer(line):
         if match.start() <= character <= match.end():
             before = line[match.start() : character]
@@ -160,7 +160,7 @@ def _word(line: str, character: int) -> tuple[str, str]:
 
 
 def _cpp_of_line(server: Server, given: types.ImplementationParams) -> list[types.Location]:
-    """The lines of C++ that a line of the program became, of all kernels."""
+    """Return the C++ lines of all kernels that a program line became."""
     document = server.documents.get(given.text_document.uri)
     wanted = given.position.line + 1
     found = []
@@ -180,7 +180,7 @@ def _actions(server: Server, given: types.CodeActionParams) -> list[types.CodeAc
         start, end = diagnostic.range.start, diagnostic.range.end
         if diagnostic.source == "ttl" and start.line == end.line < len(lines):
             marked = lines[start.line][start.character : end.character]
-            found += fixes(uri, diagnostic, marked)
+            found += find_fixes(uri, diagnostic, marked)
     return found
 
 

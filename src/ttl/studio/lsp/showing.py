@@ -1,4 +1,4 @@
-"""What the server answers, made of what a worker has found: plain values of the protocol."""
+"""Makes the server's answers, protocol values, from a worker's findings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def range_of(place: Found) -> types.Range:
 
 
 def diagnostic_of(found: Found, file: str) -> types.Diagnostic | None:
-    """None if it is about another file."""
+    """Make a diagnostic; None if it is about another file."""
     place = found["primary"] or next(iter(found["secondary"]), None)
     if place is not None and place["file"] != file:
         return None
@@ -60,7 +60,7 @@ def _related(place: Found) -> types.DiagnosticRelatedInformation:
 
 
 def hover_text(word: str, dotted: str, line: Found) -> str | None:
-    """Of the word under the cursor, and of what its line does."""
+    """Return the hover text for the word under the cursor and its line."""
     parts = [*_operation(word, dotted), *_block(word, line), *_line(line)]
     return "\n\n".join(parts) or None
 
@@ -95,10 +95,10 @@ def _line(line: Found) -> Iterator[str]:
 # Quick fixes -------------------------------------------------------------------------------------
 
 
-def fixes(uri: str, diagnostic: types.Diagnostic, text: str) -> Iterator[types.CodeAction]:
-    """From the helps: names that were meant, and functions that do what an operator does not.
+def find_fixes(uri: str, diagnostic: types.Diagnostic, text: str) -> Iterator[types.CodeAction]:
+    """Yield fixes from the helps: intended names, and functions that replace an operator.
 
-    `text` is what the diagnostic marks.
+    The diagnostic marks `text`.
     """
     data: Any = diagnostic.data or {}
     for help_text in data.get("helps", ()):

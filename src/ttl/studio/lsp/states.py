@@ -1,6 +1,6 @@
-"""In which state each block is after each line of a kernel, read off its statements in their order.
+"""Finds the state of each block after each line of a kernel, from its statements in order.
 
-The transitions are those of the language's table; what a branch does is taken as done.
+Uses the transitions of the language's table, and assumes that every branch is taken.
 """
 
 from __future__ import annotations
@@ -15,19 +15,19 @@ from ttl.source.walking import children, stored, walk
 
 ACQUIRES = {"reserve": State.MUST_WRITE, "wait": State.MUST_READ}
 RELEASES = {"push": Event.PUSH, "pop": Event.POP}
-ENDS = {"reserve": Event.PUSH, "wait": Event.POP}  # of a `with`
+ENDS = {"reserve": Event.PUSH, "wait": Event.POP}  # the event at the end of a `with`
 
 
 @dataclass(slots=True)
 class Kernel:
-    """The blocks of one function, and the transfers that use them."""
+    """Blocks of one function, and the transfers that use them."""
 
     states: dict[Binding, State] = field(default_factory=dict)
     transfers: dict[Binding | None, tuple[tuple[Binding, Event], ...]] = field(default_factory=dict)
     by_line: dict[int, dict[Binding, State]] = field(default_factory=dict)
 
     def step(self, block: Binding | None, event: Event) -> None:
-        """What the table does not have is somebody else's to report."""
+        """Apply an event; ignore one that the table lacks, which other checks report."""
         if block in self.states:
             self.states[block] = TRANSITIONS.get((self.states[block], event), self.states[block])
 
@@ -36,8 +36,8 @@ class Kernel:
             self.by_line[line] = dict(self.states)
 
 
-def block_states(module: tree.Function) -> dict[int, dict[str, str]]:
-    """By line, then by name: the state in the table's letters and in words."""
+def find_block_states(module: tree.Function) -> dict[int, dict[str, str]]:
+    """Return the state of each block by line and name, in the table's letters and in words."""
     found: dict[int, dict[str, str]] = {}
     for node in walk(*module.body):
         if isinstance(node, tree.Function) and not node.is_lambda:
@@ -52,7 +52,7 @@ def block_states(module: tree.Function) -> dict[int, dict[str, str]]:
 def _read(body: tree.Body, kernel: Kernel) -> None:
     for statement in body:
         if isinstance(statement, tree.Foreign) or _is_definition(statement):
-            continue  # a kernel, or a helper, of its own
+            continue  # another kernel or helper
         if isinstance(statement, tree.With):
             _with(statement, kernel)
             continue
@@ -85,7 +85,7 @@ def _with(statement: tree.With, kernel: Kernel) -> None:
 
 
 def _simple(statement: tree.Statement, kernel: Kernel) -> None:
-    nodes = [node for part in children(statement) for node in _evaluated(part)]
+    nodes = [node for part in children(statement) for node in _walk_evaluated(part)]
     (target, *_) = (*(each for each in stored(statement) if isinstance(each, tree.Target)), None)
     name = None if target is None else target.binding
     for node in nodes:
@@ -101,11 +101,11 @@ def _simple(statement: tree.Statement, kernel: Kernel) -> None:
     kernel.keep(statement)
 
 
-def _evaluated(node: tree.Node) -> Iterator[tree.Node]:
-    """The nodes in the order in which they are evaluated, without statements."""
+def _walk_evaluated(node: tree.Node) -> Iterator[tree.Node]:
+    """Yield the nodes in evaluation order, without statements."""
     if not isinstance(node, (tree.Statement, tree.Handler)):
         for child in children(node):
-            yield from _evaluated(child)
+            yield from _walk_evaluated(child)
         yield node
 
 
@@ -119,7 +119,9 @@ def _call(node: tree.Call, assigned: Binding | None, kernel: Kernel) -> None:
     elif method == "wait" and isinstance(made, tree.Call) and made.method == "copy":
         _end(kernel, assigned)
     elif method == "store" and owner in kernel.states:
-        for operand in _operands([each for part in node.arguments for each in _evaluated(part)]):
+        for operand in _operands(
+            [each for part in node.arguments for each in _walk_evaluated(part)]
+        ):
             kernel.step(operand, Event.READ)
         kernel.step(owner, Event.STORE)
     elif method in RELEASES and owner in kernel.states:
@@ -144,7 +146,7 @@ def _end(kernel: Kernel, transfer: Binding | None) -> None:
 
 
 def _operands(nodes: Iterable[tree.Node]) -> Iterator[Binding]:
-    """Variables in expressions that compute: operands, and arguments of ttl.math."""
+    """Yield the variables in expressions that compute: operands, and arguments of ttl.math."""
     for node in nodes:
         parts: Iterable[tree.Node] = ()
         if isinstance(node, (tree.Binary, tree.Compare, tree.Unary)):

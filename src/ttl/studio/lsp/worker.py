@@ -1,8 +1,8 @@
-"""Looks at one text of a program, in a process of its own: `python -m ttl.studio.lsp.worker`.
+"""Checks one text of a program, in its own process: `python -m ttl.studio.lsp.worker`.
 
-rule PURE    of the top level only definitions, imports and plain values are executed, no calls: an
+rule PURE    only definitions, imports and plain values of the top level are executed, no calls: an
              editor must not run the program
-rule KNOWN   an operation is checked for the arguments of its last call, where `ttl run` kept it
+rule KNOWN   an operation is checked for the arguments of its last call, if `ttl run` kept it
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ from ttl.language import Operation
 from ttl.source.read import read_module
 
 from .calls import last_run, tensor_like
-from .names import wrong_names
-from .states import block_states
+from .names import find_wrong_names
+from .states import find_block_states
 
 Found = dict[str, Any]
 
 
 def look(text: str, file: str, cpp_folder: Path, with_estimate: bool) -> Found:
-    """What the server shows; lines are counted from 1."""
+    """Return the values that the server shows; lines are counted from 1."""
     found: Found = {"diagnostics": [], "lines": {}, "cpp": []}
     lines = text.splitlines(keepends=True)
     linecache.cache[file] = len(text), None, lines, file
     try:
         module = read_module(text, file)
-        found["diagnostics"] = [_value(each) for each in wrong_names(module, file)]
-        states = block_states(module)
+        found["diagnostics"] = [_value(each) for each in find_wrong_names(module, file)]
+        states = find_block_states(module)
     except SyntaxError as error:
         found["diagnostics"] = [_syntax(error, file)]
         return found
@@ -78,22 +78,22 @@ def _syntax(error: SyntaxError, file: str) -> Found:
 
 
 def _operations(text: str, file: str) -> list[Operation]:  # rule PURE
-    """The text is compiled as a whole, without some statements: functions are then the same."""
+    """Execute the text's definitions; it is compiled as a whole, so functions are unchanged."""
     sys.path.insert(0, str(Path(file).parent))
     tree = ast.parse(text, file)
     for number, statement in enumerate(tree.body):
         if not _is_definition(statement):
             tree.body[number] = ast.copy_location(ast.Pass(), statement)
-    names: dict[str, Any] = {}
-    while (failed := _executed(tree, file, names)) is not None:
+    names: dict[str, object] = {}
+    while (failed := _execute(tree, file, names)) is not None:
         at = next(n for n, each in enumerate(tree.body) if (each.end_lineno or 0) >= failed)
         tree.body[at] = ast.copy_location(ast.Pass(), tree.body[at])
     found = [each for each in names.values() if isinstance(each, Operation)]
     return [each for each in found if each.function.__code__.co_filename == file]
 
 
-def _executed(tree: ast.Module, file: str, names: dict[str, object]) -> int | None:
-    """The line of the top level that cannot be executed; None if all of them can."""
+def _execute(tree: ast.Module, file: str, names: dict[str, object]) -> int | None:
+    """Execute the top level; return the first line that cannot be executed, or None."""
     names.clear()
     names.update(__name__="ttl_edited", __file__=file)
     code = compile(tree, file, "exec", dont_inherit=True)
@@ -147,7 +147,7 @@ def _look_at_operation(
         with suppress(ValueError):
             found["diagnostics"].append(json.loads(line))
     with suppress(TTLError), redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()):
-        _threads(operation, arguments, found)
+        _add_threads(operation, arguments, found)
         compiled = driver.compile(operation, (), arguments)
         for kernel in compiled.kernels:
             _kernel(compiled, kernel, found, folder)
@@ -164,7 +164,7 @@ def _kernel(compiled: CompiledOperation, kernel: Kernel, found: Found, folder: P
     file.write_text(kernel.cpp_source)
     places = [[line, span.line] for line, span in kernel.source_map]
     found["cpp"].append({"file": str(file), "kernel": kernel.name, "places": places})
-    for line, registers in dst_use(kernel).items():
+    for line, registers in count_dst_registers(kernel).items():
         _at(found, line)["dst"] = registers
 
 
@@ -172,8 +172,8 @@ LOOP = re.compile(r"for \(\w+ tile = 0; tile < (\d+);")
 OFFSET = re.compile(r"\w+ dst = tile \+ (\d+);")
 
 
-def dst_use(kernel: Kernel) -> dict[int, int]:
-    """By line of the program: how many DST registers the section that it became uses."""
+def count_dst_registers(kernel: Kernel) -> dict[int, int]:
+    """Return the DST registers that each program line's section uses."""
     used: dict[int, int] = {}
     line, count = 0, 1
     for number, text in enumerate(kernel.cpp_source.splitlines(), 1):
@@ -190,8 +190,8 @@ def dst_use(kernel: Kernel) -> dict[int, int]:
     return used
 
 
-def _threads(operation: Operation, arguments: Found, found: Found) -> None:
-    """Of a unified operation: the threads of each line, also of operations that it expands."""
+def _add_threads(operation: Operation, arguments: Found, found: Found) -> None:
+    """Find the threads of each line of a unified operation, and of operations that it expands."""
     from ttl.source.unified.listing import threads_by_line
     from ttl.source.unified.unify import threads_of
 
@@ -223,7 +223,7 @@ def _estimate(driver: Driver, operation: Operation, call: Found, found: Found) -
 
 
 def main() -> None:
-    """A request as JSON on standard input, the answer on standard output."""
+    """Read a request as JSON from standard input and write the answer to standard output."""
     asked = json.load(sys.stdin)
     folder = Path(asked["cpp_folder"])
     answer = look(asked["text"], asked["file"], folder, asked["with_estimate"])

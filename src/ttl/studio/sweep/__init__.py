@@ -1,4 +1,4 @@
-"""Many independent jobs: on all cores or on a cluster, with what was done before kept on disk."""
+"""Runs many independent jobs on all cores or a cluster, and keeps results on disk."""
 
 from .job import CRASHED, Job, failed, perform, run_job
 from .local import cores, forked, limited, may_fork, on_cores

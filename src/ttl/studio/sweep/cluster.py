@@ -1,7 +1,7 @@
-"""Jobs on the workers of a Dask cluster.
+"""Runs jobs on the workers of a Dask cluster.
 
-Dask gives the jobs of a worker that was lost to others, and gives up a job that has cost several
-workers their lives. Whether the scheduler is still there is asked while nothing is done.
+Dask passes a lost worker's jobs to others, and gives up a job that has killed several workers. We
+check that the scheduler still exists while no job finishes.
 """
 
 from __future__ import annotations
@@ -11,25 +11,28 @@ import concurrent.futures
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ttl.diagnostics import UsageError, codes, usage_error
 
-from .job import CRASHED, Result, run_job
-from .store import version_of_pyttlang
+from .job import CRASHED, run_job
+from .store import Result, version_of_pyttlang
 from .store import version_of_pyttlang as own_version
 
 CONNECT_SECONDS = 20
 ASKED_EVERY_SECONDS = 2.0
-# What Dask raises for it. A TimeoutError is an OSError, too.
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+# Dask's exceptions for a lost scheduler. A TimeoutError is an OSError, too.
 LOST_CONNECTION = (OSError, asyncio.CancelledError, concurrent.futures.CancelledError)
 LOST = "the scheduler at {} was lost"
 AGAIN = "start the same command again: what was finished is kept and is not done again"
 
 
 @contextmanager
-def cluster(address: str) -> Iterator[Any]:
-    """A client of the scheduler, whose workers have this version of pyttlang; UsageError if not."""
+def cluster(address: str) -> Iterator[Client]:
+    """Connect to the scheduler; raise UsageError unless its workers have this pyttlang version."""
     try:
         from distributed import Client
     except ImportError:
@@ -37,7 +40,7 @@ def cluster(address: str) -> Iterator[Any]:
 
         message = "--scheduler needs Dask, which is not installed"
         raise usage_error(codes.NO_CLUSTER, message, install_extra("cluster")) from None
-    _quiet()
+    _silence_dask()
     try:
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -52,14 +55,14 @@ def cluster(address: str) -> Iterator[Any]:
             client.close(timeout=ASKED_EVERY_SECONDS)
 
 
-def _quiet() -> None:
-    """What is wrong is reported by us, once."""
+def _silence_dask() -> None:
+    """Silence Dask's log: we report errors, once."""
     for name in list(logging.root.manager.loggerDict):
         if name.startswith(("distributed", "tornado")):
             logging.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-def _check_workers(client: Any, address: str) -> None:
+def _check_workers(client: Client, address: str) -> None:
     versions = client.run(version_of_pyttlang, on_error="return")
     if not versions:
         message = f"the scheduler at {address} has no workers"
@@ -73,9 +76,9 @@ def _check_workers(client: Any, address: str) -> None:
 
 
 def on_cluster(
-    client: Any, jobs: Sequence[Any], call: Callable[[Any], Result] = run_job
+    client: Client, jobs: Sequence[Any], call: Callable[[Any], Result] = run_job
 ) -> Iterator[tuple[int, Result]]:
-    """Results as they arrive; UsageError if the scheduler goes away."""
+    """Yield results as they arrive; raise UsageError if the scheduler is lost."""
     from distributed import wait
 
     address = client.scheduler.address
@@ -89,7 +92,7 @@ def on_cluster(
                 _ask(client, address)
                 continue
             except LOST_CONNECTION as error:
-                raise _lost(address) from error
+                raise _make_lost(address) from error
             for future in done:
                 yield numbers.pop(future), _result(future, address)
     finally:
@@ -97,24 +100,24 @@ def on_cluster(
             client.cancel(list(numbers))
 
 
-def _ask(client: Any, address: str) -> None:
+def _ask(client: Client, address: str) -> None:
     try:
         found = client.sync(client.scheduler.identity, callback_timeout=CONNECT_SECONDS)
     except LOST_CONNECTION as error:
-        raise _lost(address) from error
+        raise _make_lost(address) from error
     if client.status != "running" or found is None:
-        raise _lost(address)
+        raise _make_lost(address)
 
 
-def _result(future: Any, address: str) -> Result:
+def _result(future: Future, address: str) -> Result:
     if future.status == "finished":
         result: Result = future.result()
         return result
     if future.status == "error":
         error = future.exception()
         return {CRASHED: f"{type(error).__name__}: {error}".splitlines()[0]}
-    raise _lost(address)  # cancelled or lost, and not by us
+    raise _make_lost(address)  # cancelled or lost, but not by us
 
 
-def _lost(address: str) -> UsageError:
+def _make_lost(address: str) -> UsageError:
     return usage_error(codes.NO_CLUSTER, LOST.format(address), AGAIN)

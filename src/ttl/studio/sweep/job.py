@@ -1,7 +1,7 @@
-"""A job as plain values: what to call, and with what. It can go to another process or machine.
+"""Jobs as plain values, a function and its arguments, for other processes or machines.
 
-The function is one of ours, `package.module:function`; it gets the values and returns others, both
-as JSON has them. Programs that it runs are files of the job: another machine may not have them.
+The function is one of ours, `package.module:function`; its arguments and results are JSON values.
+The job contains the programs that it runs: another machine may not have the files.
 """
 
 from __future__ import annotations
@@ -15,38 +15,38 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 from ttl.loading.packages import is_ours
 
-Result = dict[str, Any]
-CRASHED = "crashed"  # in the result of a job whose process ended before it was done
+from .store import Result
+
+CRASHED = "crashed"  # in the result of a job whose process died
 MAIN = "from ttl.studio.sweep.job import serve; serve()"
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
     function: str
-    values: Mapping[str, Any]
+    values: Mapping[str, object]
     program: str = ""  # the path of the user's program, if there is one
-    # Its text and those of the modules beside it that it imports, by their names in its folder.
+    # Texts of the program and of the modules that it imports from its folder, by name.
     files: Mapping[str, str] = field(default_factory=dict)
 
 
 def perform(job: Job) -> Result:
-    """Do it in this process, which a program that it runs does not leave as it was."""
+    """Run a job in this process, which a program may leave changed."""
     module, _, name = job.function.partition(":")
     if not is_ours(module):
         raise ValueError(f"{job.function} is no function of pyttlang")
     with tempfile.TemporaryDirectory(prefix="ttl-job-") as folder:
-        found = _with_program(job, Path(folder))
+        found = _write_program(job, Path(folder))
         values = {**found.values, "file": found.program} if found.program else found.values
         result: Result = getattr(import_module(module), name)(**values)
     return result
 
 
-def _with_program(job: Job, folder: Path) -> Job:
-    """The program where it is, if it is there and the same; else in this folder."""
+def _write_program(job: Job, folder: Path) -> Job:
+    """Use the program's own file if it exists unchanged; otherwise write it to this folder."""
     beside = Path(job.program).parent
     if not job.program or all(_text(beside / each) == job.files[each] for each in job.files):
         return job
@@ -65,7 +65,7 @@ def _text(file: Path) -> str | None:
 
 
 def run_job(job: Job) -> Result:
-    """Do it in a process of its own. A process that dies gives a result that says so."""
+    """Run a job in its own process; if that dies, the result is CRASHED."""
     values = {"function": job.function, "values": dict(job.values), "program": job.program}
     given = json.dumps({**values, "files": dict(job.files)})
     command = [sys.executable, "-P", "-c", MAIN]
@@ -86,7 +86,7 @@ def failed(status: int, text: str = "") -> Result:
 
 
 def serve() -> None:
-    """The other end of run_job(): only the result goes to standard output."""
+    """Serve run_job() in its process: only the result goes to standard output."""
     answers = os.dup(1)
     os.dup2(2, 1)
     result = perform(Job(**json.load(sys.stdin)))

@@ -1,8 +1,7 @@
-"""Jobs on the cores of this machine, each in a process of its own.
+"""Runs jobs on the cores of this machine, each in its own process.
 
-A process that is forked has everything loaded, and is given nothing but its job. Forking is safe
-where no other thread may hold a lock; where there are others, jobs as plain values go to fresh
-processes.
+A forked process has everything loaded and only gets its job. Forking is safe if no other thread can
+hold a lock; otherwise jobs, as plain values, go to fresh processes.
 """
 
 from __future__ import annotations
@@ -18,22 +17,23 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 from typing import TypeVar
 
-from .job import CRASHED, Job, Result, failed, perform, run_job
+from .job import CRASHED, Job, failed, perform, run_job
+from .store import Result
 
 Item = TypeVar("Item")
-# The number of a job and its result, as they are done.
+# The index and result of each job, as they finish.
 Done = Generator[tuple[int, Result], None, None]
 
 
 def cores() -> int:
-    """Those that this process may use."""
+    """Count the cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def may_fork() -> bool:
-    """Not beside threads: those of Python, or those that jax keeps busy."""
+    """Is forking safe? It is not beside threads of Python or jax."""
     return hasattr(os, "fork") and threading.active_count() == 1 and "jax" not in sys.modules
 
 
@@ -41,7 +41,7 @@ def on_cores(jobs: Sequence[Job], at_a_time: int) -> Done:
     if may_fork():
         yield from forked(perform, jobs, at_a_time)
         return
-    with ThreadPoolExecutor(max(1, at_a_time)) as threads:  # that wait for processes
+    with ThreadPoolExecutor(max(1, at_a_time)) as threads:  # threads that wait for processes
         futures = {threads.submit(run_job, job): number for number, job in enumerate(jobs)}
         try:
             for future in as_completed(futures):
@@ -51,7 +51,7 @@ def on_cores(jobs: Sequence[Job], at_a_time: int) -> Done:
 
 
 def forked(call: Callable[[Item], Result], items: Iterable[Item], at_a_time: int) -> Done:
-    """`call` of each item, in a fork of this process; the items are not copied."""
+    """Call `call` with each item, in a fork of this process; does not copy the items."""
     running: dict[Connection, tuple[int, BaseProcess]] = {}
     left = iter(enumerate(items))
     try:
@@ -65,23 +65,23 @@ def forked(call: Callable[[Item], Result], items: Iterable[Item], at_a_time: int
                 assert isinstance(ready, Connection)
                 number, process = running.pop(ready)
                 yield number, _result(ready, process)
-    finally:  # an interrupt, or nobody wants the others any more
+    finally:  # after an interrupt, or if the caller stops early
         for _, process in running.values():
             process.terminate()
             process.join()
 
 
 class _TooLong(BaseException):
-    """Not an Exception: nobody is to take it for one of the program."""
+    """A time limit was reached; no Exception, so that programs do not catch it."""
 
 
 def limited(call: Callable[[Item], Result], item: Item, seconds: int) -> Result:
-    """In a fork: what takes more time of the CPU, such as a loop without end, crashes."""
-    import resource  # where there is a fork there is this
+    """Call in a fork with a limit of CPU time; more, as in an endless loop, is a crash."""
+    import resource  # every system with fork has it
     import signal
 
     def stop(number: int, frame: object) -> None:
-        signal.signal(number, signal.SIG_IGN)  # it comes every second from now on
+        signal.signal(number, signal.SIG_IGN)  # the signal repeats every second
         raise _TooLong
 
     signal.signal(signal.SIGXCPU, stop)
@@ -97,7 +97,7 @@ def _fork(call: Callable[[Item], Result], item: Item) -> tuple[Connection, BaseP
     context = multiprocessing.get_context("fork")
     ours, theirs = context.Pipe(duplex=False)
     process = context.Process(target=_child, args=(theirs, call, item), daemon=False)
-    with warnings.catch_warnings():  # 3.12 counts the idle threads of numpy's library too
+    with warnings.catch_warnings():  # Python 3.12 also warns of numpy's idle threads
         warnings.simplefilter("ignore", DeprecationWarning)
         process.start()
     theirs.close()
@@ -105,7 +105,7 @@ def _fork(call: Callable[[Item], Result], item: Item) -> tuple[Connection, BaseP
 
 
 def _child(connection: Connection, call: Callable[[Item], Result], item: Item) -> None:
-    """Nothing is shown, and nothing that the parent wanted done at its end is done."""
+    """Run the call without output, and exit without the parent's exit handlers."""
     quiet = os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
         os.dup2(quiet, stream)

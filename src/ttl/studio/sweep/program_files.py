@@ -1,4 +1,4 @@
-"""The files that a program is made of, as far as it imports them from its own folder."""
+"""Finds the files of a program that it imports from its own folder."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from ttl.source.walking import walk
 
 
 def program_files(program: Path) -> dict[str, str]:
-    """The texts of the program and of what it imports from beside it, by their names there."""
+    """Return the texts of the program and of modules imported from its folder, by name."""
     texts: dict[str, str] = {}
     left = [program.name]
     while left:
         name = left.pop()
-        # A program that cannot be read tells when it is run.
+        # Running a program that cannot be read reports why.
         with suppress(OSError, ValueError, SyntaxError, RecursionError):
             texts[name] = (program.parent / name).read_text(encoding="utf-8")
             found = read_module(texts[name])
-            left += [each for each in _beside(program.parent, found) if each not in texts]
+            left += [each for each in _find_beside(program.parent, found) if each not in texts]
     return texts
 
 
-def _beside(folder: Path, module: tree.Function) -> Iterator[str]:
+def _find_beside(folder: Path, module: tree.Function) -> Iterator[str]:
     for node in walk(module):
         if isinstance(node, tree.Import) and node.module:
             inside = [f"{node.module}.{each.name}" for each in node.names if each.name is not None]

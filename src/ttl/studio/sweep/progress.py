@@ -1,4 +1,4 @@
-"""How far a sweep is, for those who look at a terminal."""
+"""Shows a sweep's progress on a terminal."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 @contextmanager
 def progress(text: str, total: int, done: int) -> Iterator[Callable[[], None]]:
-    """Call what it gives when one more is done. Files and pipes see nothing."""
+    """Show progress; call the yielded function after each job. Prints nothing to files or pipes."""
     if not sys.stderr.isatty() or done >= total:
         yield lambda: None
         return
@@ -17,7 +17,7 @@ def progress(text: str, total: int, done: int) -> Iterator[Callable[[], None]]:
     from rich.progress import MofNCompleteColumn, Progress, TimeRemainingColumn
 
     columns = (*Progress.get_default_columns()[:2], MofNCompleteColumn(), TimeRemainingColumn())
-    # Without a thread that paints: the process may be forked.
+    # No painting thread: the process may be forked.
     bar = Progress(*columns, console=Console(stderr=True), transient=True, auto_refresh=False)
     with bar:
         task = bar.add_task(text, total=total, completed=done)

@@ -1,10 +1,10 @@
-"""Results of jobs on disk, one small file each.
+"""Keeps results of jobs on disk, one small file each.
 
-rule ATOMIC  a file is written beside its place and moved there: readers in other processes see all
+rule ATOMIC  a file is written beside its final path and renamed: readers in other processes see all
              of it or none
-rule BOUND   when a sweep ends, the files that were not used for longest are removed until the rest
-             is small enough
-rule ANEW    a file that cannot be read is as good as none
+rule BOUND   when a sweep ends, the least recently used files are removed until the rest is small
+             enough
+rule ANEW    a file that cannot be read is ignored
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ Result = dict[str, Any]
 
 
 def digest(*parts: object) -> str:
-    """Of values as JSON has them, of bytes and of texts; the order of keys does not matter."""
+    """Hash JSON values, bytes and texts; the order of keys does not matter."""
     text = json.dumps(parts, sort_keys=True, default=repr)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 @cache
 def version_of_pyttlang() -> str:
-    """Of the sources themselves: an installation that is edited has the number it always had."""
+    """Hash our sources: an editable installation's version number does not change with edits."""
     found = hashlib.sha256()
     for file in sorted(file for folder in FOLDERS for file in Path(folder).rglob("*")):
         if file.suffix in (".py", ".json", ".cpp", ".h", ".hpp"):
@@ -43,7 +43,7 @@ def version_of_pyttlang() -> str:
 
 
 class Store:
-    """The results that a folder keeps. One that cannot be written keeps nothing."""
+    """Results kept in a folder. Keeps nothing if the folder cannot be written."""
 
     def __init__(self, folder: Path, most_bytes: int = MOST_BYTES):
         self.folder, self.most_bytes = folder, most_bytes
@@ -72,7 +72,7 @@ class Store:
                 raise
 
     def trim(self) -> None:  # rule BOUND
-        """Also what was left by processes that were killed while they wrote."""
+        """Remove old files, and files that killed processes left half written."""
         files = sorted(self._files())
         over = sum(size for _, size, _ in files) - self.most_bytes
         for _, size, path in files:

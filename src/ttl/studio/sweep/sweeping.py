@@ -1,4 +1,4 @@
-"""A sweep: jobs whose results are known already, and the others, which somebody runs."""
+"""Sweeps: looks up known results of jobs and runs the others."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from .job import CRASHED, Result
+from .job import CRASHED
 from .progress import progress
-from .store import Store
+from .store import Result, Store
 
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
 class Task(Generic[Item]):
-    """Something to run, and the key under which its result is kept; "" if it cannot be."""
+    """Item to run, and its result's key in the store; "" if it has none."""
 
     item: Item
     key: str = ""
@@ -31,10 +31,10 @@ def sweep(
     text: str = "",
     anew: bool = False,
 ) -> list[Result]:
-    """The results of all tasks, in their order; each is kept as soon as it is there.
+    """Return the results of all tasks, in order; store each as soon as it arrives.
 
-    So a sweep that was interrupted goes on where it was, unless all is to be done `anew`. What a
-    crash left is tried again.
+    An interrupted sweep continues where it stopped, unless `anew`. Crashed tasks are tried
+    again.
     """
     known = None if anew else store
     kept = [known.get(task.key) if known is not None and task.key else None for task in tasks]

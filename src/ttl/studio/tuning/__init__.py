@@ -1,4 +1,4 @@
-"""The configurations of tuned operations: which of them takes least time, and what was tried."""
+"""Finds the fastest configuration of tuned operations, and reports all that were tried."""
 
 from .outcome import Outcome
 from .result import Tuning

@@ -1,7 +1,7 @@
-"""What a trial depends on, as the name of a file: the same in every process.
+"""Names a trial's file by everything it depends on, equal in every process.
 
-The operation as it is with the configuration: its code and everything that the code names; the
-tensors; the chip and its costs; the options; pyttlang itself.
+These are the operation with its configuration, that is, its code and everything that the code
+names; the tensors; the chip and its costs; the options; pyttlang itself.
 """
 
 from __future__ import annotations
@@ -17,20 +17,20 @@ from ttl.source.frozen import NoKey, freeze_all
 from ttl.studio.sweep import digest, version_of_pyttlang
 from ttl.target.costs import load_costs
 
-from .trial import COUNTED, Trial, tensors_of
+from .trial import COUNTED, Trial, find_tensors
 
 
 def trial_key(trial: Trial, common: list[object]) -> str:
-    """Empty if nobody can tell what the trial depends on, or if there is no operation.
+    """Return the key; empty if the trial's dependencies are unknown or if it has no operation.
 
-    `common`: the surroundings() of all trials of the sweep.
+    `common` is surroundings(), which all trials of the sweep share.
     """
     try:
         operation, more = trial.tuned.variant(trial.config)
-    except Exception:  # the trial finds it out again, and fast
+    except Exception:  # the trial fails in the same way, and fast
         return ""
     given = {**trial.kwargs, **more}
-    tensors = tensors_of(trial.args, given)
+    tensors = find_tensors(trial.args, given)
     options = [getattr(operation, name) for name in OPTIONS]
     try:
         frozen = freeze_all([operation.function, options, trial.args, given], tensors)
@@ -55,7 +55,7 @@ def call_key(
 ) -> Any:
     """What tells this call from others of the same process, by the key of the operation."""
     named = tuned.key_of(args, kwargs)
-    tensors = tensors_of(tuple(named.values()), {})
+    tensors = find_tensors(tuple(named.values()), {})
     try:
         values = stable(freeze_all(list(named.values()), tensors), places=False)
     except NoKey:
@@ -65,7 +65,7 @@ def call_key(
 
 
 def _code_key(tuned: TunedOperation) -> str:
-    """The code and what it names: the program may have changed a global since the last call."""
+    """Hash the code and values it names: the program may have changed a global since."""
     try:
         return stable(freeze_all([tuned.tuned.function], []), places=False)
     except NoKey:

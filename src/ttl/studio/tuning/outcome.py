@@ -1,58 +1,59 @@
-"""What was found out about one configuration."""
+"""Outcomes of configurations, and the comparison of their results."""
 
 from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 from ttl.studio.sweep import CRASHED
 
-from .sketch import Sketch, another_size, difference
+from .sketch import Sketch, find_difference, find_size_difference
 
-NOTHING_LEFT_OUT = 0.9  # of the elements that others change; some get what they held by chance
+Values: TypeAlias = dict[str, Any]  # JSON
+NOTHING_LEFT_OUT = 0.9  # of the elements that others change; some keep their value by chance
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """Microseconds, or the reason why the configuration is left out."""
+    """Microseconds of a configuration, or the reason why it is left out."""
 
     best: float = 0.0
     typical: float = 0.0
     worst: float = 0.0
     is_measured: bool = False  # on a device
     problem: str = ""
-    code: str = ""  # of the diagnostic that is the problem
+    code: str = ""  # the problem's diagnostic code
     results: list[Sketch] = field(default_factory=list)
-    elements: str = ""  # a digest of what the tensors held; results of others cannot be compared
+    elements: str = ""  # a digest of the tensors; results on other values cannot be compared
 
     @property
     def is_left_out(self) -> bool:
         return bool(self.problem)
 
-    def as_values(self) -> dict[str, Any]:
+    def as_values(self) -> Values:
         return asdict(self)
 
     @classmethod
-    def of_values(cls, values: dict[str, Any]) -> Outcome:
+    def of_values(cls, values: Values) -> Outcome:
         if CRASHED in values:
             return cls(problem=values[CRASHED])
         return cls(**values)
 
 
 def is_mixed(outcomes: list[Outcome]) -> bool:
-    """Have they results for different elements?"""
+    """Are there results for different elements?"""
     return len({each.elements for each in outcomes if each.elements}) > 1
 
 
-def without_wrong_results(outcomes: list[Outcome], tolerance: float) -> list[Outcome]:
-    """Those whose results are not those of the first that writes all there is have a problem, and
-    so have those that solve a problem of another size.
+def reject_wrong_results(outcomes: list[Outcome], tolerance: float) -> list[Outcome]:
+    """Give a problem to outcomes that solve another problem size, or whose results differ from the
+    first outcome that writes all elements.
     """
     usable = [each for each in outcomes if not each.is_left_out]
     if not usable:
         return outcomes
-    right = _trusted(usable)
+    right = _find_trusted(usable)
     name = "the first" if right is usable[0] else "the others"
     return [
         each
@@ -63,34 +64,34 @@ def without_wrong_results(outcomes: list[Outcome], tolerance: float) -> list[Out
 
 
 def _problem(right: Outcome, other: Outcome, tolerance: float, name: str) -> str:
-    if found := another_size(right.results, other.results, name):
+    if found := find_size_difference(right.results, other.results, name):
         return f"another problem size: {found}"
-    found = difference(right.results, other.results, tolerance, name)
+    found = find_difference(right.results, other.results, tolerance, name)
     return found and f"wrong result: {found}"
 
 
-def _trusted(outcomes: list[Outcome]) -> Outcome:
-    """The first, unless it leaves something unwritten: the tensors that most of those write
-    that write any, or a good part of their elements.
+def _find_trusted(outcomes: list[Outcome]) -> Outcome:
+    """Return the first outcome that writes the tensors that most others write, and about as many
+    elements.
     """
-    counts = Counter(_written(each) for each in outcomes if each.results)
+    counts = Counter(_find_written(each) for each in outcomes if each.results)
     if not counts:
         return outcomes[0]
     usual = max(counts, key=lambda written: (counts[written], len(written)))
-    alike = [each for each in outcomes if _written(each) == usual]
-    enough = NOTHING_LEFT_OUT * max(_changed(each) for each in alike)
-    return next(each for each in alike if _changed(each) >= enough)
+    alike = [each for each in outcomes if _find_written(each) == usual]
+    enough = NOTHING_LEFT_OUT * max(_count_changed(each) for each in alike)
+    return next(each for each in alike if _count_changed(each) >= enough)
 
 
-def _written(outcome: Outcome) -> tuple[tuple[str, tuple[int, ...]], ...]:
-    """The tensors that it writes, with their shapes."""
+def _find_written(outcome: Outcome) -> tuple[tuple[str, tuple[int, ...]], ...]:
+    """Return the tensors that an outcome writes, with their shapes."""
     return tuple((each["name"], tuple(each["shape"])) for each in outcome.results)
 
 
-def _changed(outcome: Outcome) -> int:
+def _count_changed(outcome: Outcome) -> int:
     return sum(each["changed"] for each in outcome.results)
 
 
-def without_results(outcome: Outcome) -> Outcome:
-    """What is left to tell when the results were compared."""
+def drop_results(outcome: Outcome) -> Outcome:
+    """Drop the results, which are no longer needed after the comparison."""
     return replace(outcome, results=[])

@@ -1,4 +1,4 @@
-"""A plot of what configurations take: bars, the fastest first, as SVG and as PNG."""
+"""Plots the times of configurations: bars, the fastest first, as SVG and as PNG."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from .result import Tuning
 
 MOST_BARS = 40
 WIDTH, ROW, BAR, MARGIN, FONT = 900, 22, 14, 12, 12
-CHARACTER = 0.62 * FONT  # the width of one, roughly
+CHARACTER = 0.62 * FONT  # its approximate width
 BEST, OTHER, TEXT, RANGE = "#1a7f5a", "#8fb8de", "#333333", "#555555"
 
 
@@ -27,7 +27,7 @@ class Box:
 @dataclass(frozen=True, slots=True)
 class Words:
     x: float
-    y: float  # of the middle
+    y: float  # of its middle
     text: str
 
 
@@ -39,7 +39,7 @@ class Plot:
 
 
 def plot_of(tuning: Tuning) -> Plot:
-    """A line is a configuration: the typical time as a bar, best and worst as a line across."""
+    """Plot a row per configuration: a bar of the typical time, a line from best to worst."""
     height = 2 * MARGIN + ROW * (1 + min(MOST_BARS, len(tuning.ranked)))
     return Plot(WIDTH, height, tuple(_parts(tuning)))
 
@@ -79,10 +79,10 @@ def _svg_part(part: Box | Words) -> str:
 
 
 def write_png(plot: Plot, file: Path) -> None:
-    """ImportError without Pillow, which the extra `plot` installs."""
+    """Write a PNG; raise ImportError without Pillow, which the extra `plot` installs."""
     from PIL import Image, ImageDraw, ImageFont
 
-    zoom = 2  # for screens of today
+    zoom = 2  # for high-resolution screens
     image = Image.new("RGB", (plot.width * zoom, plot.height * zoom), "white")
     draw = ImageDraw.Draw(image)
     font = ImageFont.load_default(FONT * zoom)

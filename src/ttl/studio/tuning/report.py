@@ -1,4 +1,4 @@
-"""Reports of tuning: a section of HTML that stands alone in any page, a page of it, and plots."""
+"""Reports of tuning: a self-contained section of HTML, a page with it, and plots."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ STYLE = """\
 
 
 def html_section(tunings: Sequence[Tuning]) -> str:
-    """To be put into a page: it needs nothing from there, and changes nothing there."""
+    """Return HTML for any page: it needs nothing from the page, and changes nothing there."""
     parts = "\n".join(part for tuning in tunings for part in _of_one(tuning))
     return f'<section class="ttl-tuning">\n<style>\n{STYLE}</style>\n{parts}\n</section>\n'
 
@@ -36,7 +36,7 @@ def html_page(tunings: Sequence[Tuning]) -> str:
 
 
 def write_report(tunings: Sequence[Tuning], folder: Path) -> list[Path]:
-    """The page and a plot for each tuning, as SVG and, with Pillow, as PNG; OSError if not."""
+    """Write the page and a plot for each tuning, as SVG and, with Pillow, PNG; raise OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / PAGE
     page.write_text(html_page(tunings), encoding="utf-8")

@@ -1,17 +1,16 @@
-"""What tuning a call has found: every configuration, the fastest first, and what was left out."""
+"""Results of tuning a call: every configuration, the fastest first, and those left out."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from ttl.diagnostics import UsageError, codes
 from ttl.diagnostics.span import Span
 from ttl.language import Config
 from ttl.loading.forks import computed_once
 
-from .outcome import Outcome
+from .outcome import Outcome, Values
 
 MOST_REASONS = 8
 Tried = tuple[Config, Outcome]
@@ -20,16 +19,16 @@ Tried = tuple[Config, Outcome]
 @dataclass(frozen=True)
 class Tuning:
     operation: str
-    call: str  # the arguments that it was tuned for, in words
+    call: str  # the tuned call's arguments, in words
     tried: tuple[Tried, ...]
-    seconds: float  # of the sweep
-    from_disk: int = 0  # results that were known before
+    seconds: float  # duration of the sweep
+    from_disk: int = 0  # number of results that were already known
     chip: str = ""
     span: Span | None = None
 
     @computed_once
     def ranked(self) -> tuple[Tried, ...]:
-        """Those that can be used, the fastest first; of equally fast ones the first written."""
+        """Usable configurations, the fastest first; equally fast ones in the order written."""
         usable = [each for each in self.tried if not each[1].is_left_out]
         return tuple(sorted(usable, key=lambda each: each[1].typical))
 
@@ -39,7 +38,7 @@ class Tuning:
 
     @property
     def best(self) -> Config:
-        """The fastest; UsageError if none can be used."""
+        """Fastest configuration; raises UsageError if none can be used."""
         if self.ranked:
             return self.ranked[0][0]
         reasons = [f"{config}: {found.problem}" for config, found in self.left_out]
@@ -54,7 +53,7 @@ class Tuning:
 
     @property
     def first_microseconds(self) -> float | None:
-        """Of the configuration whose results the others were compared with."""
+        """Time of the configuration whose results the others were compared with."""
         usable = (found.typical for _, found in self.tried if not found.is_left_out)
         return next(usable, None)
 
@@ -81,12 +80,12 @@ class Tuning:
             code = f"[{found.code}] " if found.code else ""
             yield f"{'left out':34} {config}: {code}{found.problem}"
 
-    def as_values(self) -> list[dict[str, Any]]:
-        """For JSON: the table, row by row."""
+    def as_values(self) -> list[Values]:
+        """Return the table for JSON, row by row."""
         return [_values_of(config, found) for config, found in (*self.ranked, *self.left_out)]
 
 
-def _values_of(config: Config, found: Outcome) -> dict[str, Any]:
+def _values_of(config: Config, found: Outcome) -> Values:
     values = {name: _plain(value) for name, value in config.items()}
     if found.is_left_out:
         return {"values": values, "problem": found.problem, "code": found.code}
@@ -94,5 +93,5 @@ def _values_of(config: Config, found: Outcome) -> dict[str, Any]:
     return {"values": values, "microseconds": times, "is_measured": found.is_measured}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     return value if isinstance(value, str | int | float | bool | None) else repr(value)

@@ -1,8 +1,8 @@
-"""What a run leaves in its tensors, in so few numbers that they can be kept and compared later.
+"""Sketches the tensors that a run writes, in few numbers, to keep and to compare later.
 
-The elements of a tensor are divided into cells, one after the other. A cell is two numbers: its
-norm, and the sum of its elements with signs that are always the same. Elements that are off by a
-share of their size move the sum by about that share of the norm, wherever in the cell they are.
+The elements of a tensor are divided into consecutive cells. A cell is two numbers: its norm, and
+the sum of its elements with fixed signs. Elements with a relative error move the sum by about that
+share of the norm, wherever in the cell they are.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-MOST_CELLS = 4096  # of a tensor
+MOST_CELLS = 4096  # of one tensor
 SEED = 22
 
 Values = NDArray[Any]
@@ -29,25 +29,27 @@ class Rehearsal:
     """Sketches the tensors that programs have written."""
 
     sketches: list[Sketch] = field(default_factory=list)
-    fills: bool = True  # tensors that say nothing; these are copies, or the program minds
-    # Tensors, by number, that are filled in any case: they may hold the result already.
+    fills: bool = (
+        True  # replace tensors of equal elements; only for copies of the program's tensors
+    )
+    # Indices of tensors to fill always, because they may already hold the result.
     written: set[int] = field(default_factory=set)
-    elements: str = ""  # a digest of what the tensors held
+    elements: str = ""  # a digest of the tensors' values
 
     @contextmanager
-    def around(self, given: Mapping[str, Any]) -> Iterator[None]:
-        """A run on tensors with these names."""
+    def around(self, given: Mapping[str, object]) -> Iterator[None]:
+        """Sketch what a run inside writes to tensors with these names."""
         tensors = {n: t for n, t in sorted(given.items()) if hasattr(t, "storage")}
         held = [tensor.storage.logical for tensor in tensors.values()]
         self.elements = digest_of(held, self.elements)
         written = {name for n, name in enumerate(given) if n in self.written}
         for number, (name, tensor) in enumerate(tensors.items() if self.fills else ()):
-            with_numbers(tensor.storage, SEED + number, name in written)
+            fill_uniform(tensor.storage, SEED + number, name in written)
         before = {name: tensor.storage.logical.copy() for name, tensor in tensors.items()}
         yield
         for name, tensor in tensors.items():
             after = tensor.storage.logical
-            if changed := elements_changed(before[name], after):
+            if changed := count_changed(before[name], after):
                 self.sketches.append(sketch(name, after, changed))
 
 
@@ -58,14 +60,14 @@ def digest_of(arrays: Iterable[Values], others: str = "") -> str:
     return found.hexdigest()[:32]
 
 
-def elements_changed(before: Values, after: Values) -> int:
-    """How many have other bits: a NaN is equal to itself."""
+def count_changed(before: Values, after: Values) -> int:
+    """Count the elements with other bits: a NaN is equal to itself."""
     one, two = (np.ascontiguousarray(each).view(np.uint8) for each in (before, after))
     return int((one != two).reshape(before.size, -1).any(axis=1).sum())
 
 
-def with_numbers(storage: Any, seed: int, in_any_case: bool = False) -> None:
-    """A tensor of which all elements are equal says nothing: it gets others, always the same."""
+def fill_uniform(storage: Any, seed: int, in_any_case: bool = False) -> None:
+    """Fill a tensor whose elements are all equal, which would hide errors, with fixed numbers."""
     values = storage.logical
     if values.size < 2 or not storage.dtype.is_float:
         return
@@ -92,8 +94,8 @@ def sketch(name: str, values: Values, changed: int = 0) -> Sketch:
     }
 
 
-def another_size(first: list[Sketch], other: list[Sketch], name: str = "the first") -> str:
-    """Which tensor has another shape, in words; empty if the same tensors have the same ones."""
+def find_size_difference(first: list[Sketch], other: list[Sketch], name: str = "the first") -> str:
+    """Name the tensor that has another shape, in words; empty if all shapes are equal."""
     if [each["name"] for each in first] != [each["name"] for each in other]:
         return ""
     for one, two in zip(first, other, strict=True):
@@ -103,11 +105,11 @@ def another_size(first: list[Sketch], other: list[Sketch], name: str = "the firs
     return ""
 
 
-def difference(
+def find_difference(
     first: list[Sketch], other: list[Sketch], tolerance: float, name: str = "the first"
 ) -> str:
-    """What differs, in words; empty if nothing does. `name`: of whom the first are."""
-    if found := another_size(first, other, name):
+    """Describe the difference; empty if there is none. `name` is the name of the first."""
+    if found := find_size_difference(first, other, name):
         return found
     written, now = ([each["name"] for each in sketches] for sketches in (first, other))
     if written != now:
@@ -131,7 +133,7 @@ def _cells(found: Sketch) -> Values:
 
 
 def _share_off(one: Values, two: Values, tolerance: float) -> float:
-    """A cell of small numbers is compared with one of the usual size."""
+    """Return the largest relative error; a cell of small numbers is compared to the usual size."""
     norms = np.maximum(one[1], two[1])
     allowed = tolerance * np.maximum(norms, np.sqrt((norms * norms).mean()))
     off = (np.abs(one - two) > allowed).any(axis=0)

@@ -1,4 +1,4 @@
-"""One configuration of a call: what it takes, and what it computes."""
+"""Tries one configuration of a call: its time and its results."""
 
 from __future__ import annotations
 
@@ -24,51 +24,51 @@ from ttl.testing import bench
 from .outcome import Outcome
 from .sketch import Rehearsal, digest_of, sketch
 
-# Options that change what a trial finds.
+# Options that change a trial's outcome.
 COUNTED = (
     "backend", "target", "compiler_options", "grid", "max_dataflow_buffers", "max_l1_bytes",
     "num_devices", "float32", "rounding", "strict", "warnings", "scheduler", "seed",
 )  # fmt: skip
-# What else the program asks for is done for its own calls, not for trials.
+# Other options of the program apply to its own calls, not to trials.
 NOTHING_ELSE = {
     option.name: option.default for option in OPTIONS.values() if option.name not in COUNTED
 }
-Arguments = tuple[tuple[Any, ...], dict[str, Any]]
+Arguments = tuple[tuple[object, ...], dict[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A call of a tuned operation with one configuration."""
+    """Call of a tuned operation with one configuration."""
 
     tuned: TunedOperation
     config: Config
-    args: tuple[Any, ...]
+    args: tuple[object, ...]
     kwargs: dict[str, Any]
-    costs: object = None  # other than those of the chip
+    costs: object = None  # in place of the chip's
 
     @property
     def is_on_device(self) -> bool:
-        return bool(real_tensors(self.args, self.kwargs))
+        return bool(find_real_tensors(self.args, self.kwargs))
 
     def run(self) -> Outcome:
         with chosen_options(**NOTHING_ELSE):
-            return outcome_of(self._run)
+            return find_outcome(self._run)
 
     def _run(self) -> Outcome:
         operation, more = self.tuned.variant(self.config)
         given = self.args, {**self.kwargs, **more}
         if self.is_on_device:
-            return self._measured(operation, given)
-        (best, typical, worst), written = estimated(operation, given, self.costs)
+            return self._measure(operation, given)
+        (best, typical, worst), written = estimate_trial(operation, given, self.costs)
         if not self.tuned.tuned.checks_results:
             return Outcome(best, typical, worst)
-        done = rehearsed(operation, given, written)
+        done = rehearse(operation, given, written)
         return Outcome(best, typical, worst, results=done.sketches, elements=done.elements)
 
-    def _measured(self, operation: Operation, given: Arguments) -> Outcome:
-        """On copies: the tensors of the program are its own."""
-        args, kwargs = _clones(given)
-        tensors = real_tensors(args, kwargs) if self.tuned.tuned.checks_results else []
+    def _measure(self, operation: Operation, given: Arguments) -> Outcome:
+        """Measure on copies: a trial must not change the program's tensors."""
+        args, kwargs = _clone(given)
+        tensors = find_real_tensors(args, kwargs) if self.tuned.tuned.checks_results else []
         elements = digest_of(map(to_numpy, tensors)) if tensors else ""
         operation(*args, **kwargs)
         results = [sketch(str(number), to_numpy(each)) for number, each in enumerate(tensors)]
@@ -77,10 +77,10 @@ class Trial:
         return Outcome(*times, is_measured=True, results=results, elements=elements)
 
 
-def outcome_of(run: Callable[[], Outcome]) -> Outcome:
-    """What goes wrong is the reason why the configuration is left out."""
+def find_outcome(run: Callable[[], Outcome]) -> Outcome:
+    """Run a trial; an error becomes the reason why the configuration is left out."""
     try:
-        # The warnings of the configuration that is chosen are shown when it is run.
+        # The run of the chosen configuration shows its warnings.
         with redirect_stdout(io.StringIO()), redirect_stderr(io.StringIO()):
             return run()
     except TTLError as error:
@@ -88,16 +88,16 @@ def outcome_of(run: Callable[[], Outcome]) -> Outcome:
         return Outcome(problem=first.message, code=first.code.code)
     except MemoryError:
         raise
-    except Exception as error:  # of the program's own code, such as a ValueError or an assertion
+    except Exception as error:  # from the program's own code, such as a ValueError or an assertion
         text = str(error).strip().splitlines()
         return Outcome(problem=f"{type(error).__name__}{': ' if text else ''}{''.join(text[:1])}")
 
 
-def estimated(
+def estimate_trial(
     operation: Operation, given: Arguments, costs: object
 ) -> tuple[list[float], set[int]]:
-    """Microseconds in the best, the typical and the worst case; devices run side by side. And the
-    numbers of the tensors that it writes.
+    """Return microseconds in the best, typical and worst case, with devices in parallel, and the
+    indices of the tensors that it writes.
     """
     driver = Driver()
     with chosen_options(estimate=True):
@@ -108,15 +108,15 @@ def estimated(
     return [max(each[case] for each in times) for case in Case], written
 
 
-def times_of(recorded: Any, costs: Any) -> list[float]:
-    """Microseconds of one recorded operation in each case."""
+def times_of(recorded: Any, costs: object) -> list[float]:
+    """Return the microseconds of one recorded operation in each case."""
     own = costs or load_costs(recorded.compiled.target)
     model = Model(recorded.compiled, recorded.recording, own)
     return [model.microseconds(case) for case in Case]
 
 
-def rehearsed(operation: Operation, given: Arguments, written: set[int]) -> Rehearsal:
-    """What its compiled kernels compute on this machine, on copies of the tensors."""
+def rehearse(operation: Operation, given: Arguments, written: set[int]) -> Rehearsal:
+    """Run the compiled kernels on this machine, on copies of the tensors; sketch the results."""
     driver, rehearsal = Driver(), Rehearsal(written=written)
     driver.runs.around = rehearsal.around
     with chosen_options(dry_run=True, backend="host", float32=False):
@@ -124,17 +124,17 @@ def rehearsed(operation: Operation, given: Arguments, written: set[int]) -> Rehe
     return rehearsal
 
 
-def real_tensors(args: tuple[object, ...], kwargs: dict[str, object]) -> list[Any]:
-    return [tensor for tensor in tensors_of(args, kwargs) if is_real(tensor)]
+def find_real_tensors(args: tuple[object, ...], kwargs: dict[str, object]) -> list[Any]:
+    return [tensor for tensor in find_tensors(args, kwargs) if is_real(tensor)]
 
 
-def tensors_of(args: tuple[object, ...], kwargs: dict[str, object]) -> list[Any]:
+def find_tensors(args: tuple[object, ...], kwargs: dict[str, object]) -> list[Any]:
     return [each for each in (*args, *kwargs.values()) if find_dtype(each) is not None]
 
 
-def _clones(given: Arguments) -> Arguments:
+def _clone(given: Arguments) -> Arguments:
     args, kwargs = given
-    copies = {id(each): module_of(each).clone(each) for each in real_tensors(args, kwargs)}
+    copies = {id(each): module_of(each).clone(each) for each in find_real_tensors(args, kwargs)}
     return (
         tuple([copies.get(id(each), each) for each in args]),
         {name: copies.get(id(each), each) for name, each in kwargs.items()},

@@ -1,4 +1,4 @@
-"""Tuning a call: its configurations are tried once, here or elsewhere; the best is chosen."""
+"""Tunes calls: tries each configuration once, here or elsewhere, and chooses the best."""
 
 from __future__ import annotations
 
@@ -15,14 +15,13 @@ from ttl.semantics.dtypes import find_dtype
 from ttl.studio.sweep import Runner, Store, Task, cores, forked, limited, may_fork, sweep
 
 from .keys import call_key, surroundings, trial_key
-from .outcome import Outcome, is_mixed, without_results, without_wrong_results
+from .outcome import Outcome, Values, drop_results, is_mixed, reject_wrong_results
 from .result import Tuning
 from .trial import Trial
 
-MOST_CALLS = 1024  # of a process whose choices are remembered
-LEAST_LIMIT, TIMES_THE_FIRST = 60, 20  # seconds of CPU that a trial in a fork may take
+MOST_CALLS = 1024  # remembered calls of a process
+LEAST_LIMIT, TIMES_THE_FIRST = 60, 20  # CPU seconds of a trial in a fork
 FOLDER = "tuning"  # in the user's cache
-Values = dict[str, Any]
 
 
 def store(now: Options) -> Store:
@@ -31,14 +30,14 @@ def store(now: Options) -> Store:
 
 @dataclass(slots=True)
 class Tuner:
-    """Chooses configurations, and keeps what it found about the calls of a program."""
+    """Chooses configurations, and remembers its results for the calls of a program."""
 
-    costs: object = None  # other than those of the chip
+    costs: object = None  # in place of the chip's
     jobs: int = field(default_factory=cores)
-    # Where trials are run that are not kept on disk; on this machine if it is None.
+    # Runs trials that are not on disk; None runs them on this machine.
     elsewhere: Callable[[int, Sequence[Trial]], Iterator[tuple[int, Values]]] | None = None
-    anew: bool = False  # also what is known from before
-    calls: int = 0  # that were tuned so far
+    anew: bool = False  # ignore known results
+    calls: int = 0  # calls tuned so far
     _chosen: Recent[Tuning] = field(default_factory=lambda: Recent(MOST_CALLS))
 
     def tune(
@@ -59,17 +58,17 @@ class Tuner:
         common = surroundings(self.costs, now)
         tasks = [Task(trial, trial_key(trial, common)) for trial in trials]
         ran: list[Trial] = []
-        run = self._counted(ran, self.calls)
+        run = self._make_runner(ran, self.calls)
         outcomes = swept(tasks, run, store(now), f"tuning {tuned.name}", self.anew)
         if tuned.tuned.checks_results:
             if is_mixed(outcomes):  # what is known is of other elements than what is new
                 self._again(tasks, outcomes, run, store(now), {id(each) for each in ran})
-            outcomes = without_wrong_results(outcomes, tuned.tuned.tolerance)
+            outcomes = reject_wrong_results(outcomes, tuned.tuned.tolerance)
         self.calls += 1
         return Tuning(
             operation=tuned.name,
             call=call_text(tuned, trials[0]),
-            tried=tuple(zip(configs, map(without_results, outcomes), strict=True)),
+            tried=tuple(zip(configs, map(drop_results, outcomes), strict=True)),
             seconds=time.perf_counter() - start,
             from_disk=len(trials) - len(ran),
             chip=now.chip,
@@ -87,8 +86,8 @@ class Tuner:
         for number, outcome in zip(old, found, strict=True):
             outcomes[number] = outcome
 
-    def _counted(self, ran: list[Trial], number: int) -> Runner[Trial]:
-        """A runner for the call of this number, which tells the trials that it has run."""
+    def _make_runner(self, ran: list[Trial], number: int) -> Runner[Trial]:
+        """Make a runner for the call of this number that adds its trials to `ran`."""
 
         def run(trials: Sequence[Trial]) -> Iterator[tuple[int, Values]]:
             ran.extend(trials)
@@ -97,7 +96,7 @@ class Tuner:
             if self.elsewhere is not None:
                 yield from self.elsewhere(number, trials)
             else:
-                yield from here(trials, self.jobs)
+                yield from run_here(trials, self.jobs)
 
         return run
 
@@ -108,10 +107,10 @@ def swept(
     return [Outcome.of_values(each) for each in sweep(tasks, run, known, text, anew)]
 
 
-def here(trials: Sequence[Trial], jobs: int) -> Iterator[tuple[int, Values]]:
-    """In forks of this process; one after the other on a device, or beside other threads.
+def run_here(trials: Sequence[Trial], jobs: int) -> Iterator[tuple[int, Values]]:
+    """Run trials in forks of this process; one at a time on a device, or beside other threads.
 
-    The first one runs here: what it loads and builds, others need not load and build.
+    The first one runs in this process: the others reuse what it loads and builds.
     """
     start = time.process_time()
     yield 0, _values(trials[0])
@@ -143,5 +142,5 @@ _PROCESS_TUNER = Tuner()
 
 
 def tune(tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]) -> Tuning:
-    """For the calls of a program that is run as it is."""
+    """Tune a call of a program that runs normally."""
     return _PROCESS_TUNER.tune(tuned, args, kwargs)

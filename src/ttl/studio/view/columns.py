@@ -1,8 +1,7 @@
-"""Columns of numbers as few bytes of text, which a page unpacks into typed arrays.
+"""Packs columns of numbers into few bytes of text, which a page unpacks into typed arrays.
 
 A column is 32-bit words, split into planes: first the lowest byte of every word, then the next.
-What repeats does so with a short period then, which compresses well; planes of zeros alone are left
-out.
+Repetitions then have a short period, which compresses well; planes of only zeros are left out.
 """
 
 from __future__ import annotations
@@ -15,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 WORD_BYTES = 4
-LEVEL = 6  # of compression; higher ones take twice as long for 2% less
+LEVEL = 6  # of compression; higher levels take twice as long for 2% less
 
 
-def packed(columns: Sequence[NDArray[np.int64]]) -> tuple[list[int], bytes]:
-    """How many planes each column has, and all columns, one after the other."""
+def pack(columns: Sequence[NDArray[np.int64]]) -> tuple[list[int], bytes]:
+    """Return the number of planes of each column, and all columns concatenated."""
     parts, counts = [], []
     for column in columns:
         words = np.ascontiguousarray(column.astype("<i4", casting="unsafe"))
@@ -35,7 +34,7 @@ def as_text(data: bytes) -> str:
 
 
 def deltas(starts: NDArray[np.int64], first_of_track: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Each number less the one before it; the first of each track is itself."""
+    """Return each number minus the one before it; the first of each track is unchanged."""
     steps = np.diff(starts, prepend=0)
     steps[first_of_track] = starts[first_of_track]
     return steps

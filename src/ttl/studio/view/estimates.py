@@ -1,9 +1,8 @@
-"""The estimate of an operation as a page shows it: numbers, costs of lines, estimated times."""
+"""Prepares an operation's estimate for a page: numbers, costs of lines, estimated times."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
@@ -19,32 +18,33 @@ from ttl.studio.estimate import (
 from ttl.target.costs import load_costs
 from ttl.trace.calls import Recording
 
-from .columns import deltas, packed
+from .columns import deltas, pack
+from .sources import PageValues
 
-MOST_CALLS = 2_000_000  # of which all steps are shown
-PER_MICROSECOND = 10_000  # begins and lengths are whole numbers of this unit: 0.1 ns
+MOST_CALLS = 2_000_000  # with more calls, steps are not shown
+PER_MICROSECOND = 10_000  # the unit of begins and lengths: 0.1 ns
 
 
-def estimate_shown(compiled: CompiledOperation, recording: Recording, times: int) -> dict[str, Any]:
-    values: dict[str, Any] = estimate_values(
+def make_estimate(compiled: CompiledOperation, recording: Recording, times: int) -> PageValues:
+    values: PageValues = estimate_values(
         estimate(compiled, recording, load_costs(compiled.target), times)
     )
     return values
 
 
 def timeline_of(compiled: CompiledOperation, recording: Recording) -> Timeline | None:
-    """None if it would be too long."""
+    """Make the timeline; None if it would be too long."""
     if len(recording.calls) > MOST_CALLS:
         return None
     return timeline(compiled, recording, load_costs(compiled.target))
 
 
-def timeline_columns(made: Timeline) -> tuple[dict[str, Any], bytes]:
-    """A description, and columns: begin, length, wait, how long a transfer is under way, shape,
+def timeline_columns(made: Timeline) -> tuple[PageValues, bytes]:
+    """Return a description, and columns: begin, length, wait, duration of a transfer, shape,
     value.
     """
     tracks = list(_tracks(made))
-    shapes: dict[tuple[Any, ...], int] = {}
+    shapes: dict[tuple[object, ...], int] = {}
     steps = [step for _, _, own in tracks for step in own]
     counts = np.array([len(own) for _, _, own in tracks], np.int64)
     firsts = (np.cumsum(counts) - counts)[counts > 0]
@@ -57,7 +57,7 @@ def timeline_columns(made: Timeline) -> tuple[dict[str, Any], bytes]:
     values = [each.details.get("bytes", each.details.get("pages", 0)) for each in steps]
     value = np.array([int(each) for each in values], np.int64)
     flights = np.maximum(arrives - begin, 0)
-    planes, data = packed((deltas(begin, firsts), end - begin, waited, flights, shape, value))
+    planes, data = pack((deltas(begin, firsts), end - begin, waited, flights, shape, value))
     described = {
         "tracks": [
             {"node": _nodes_text(kernel), "kernel": f"{kernel.kernel}: {thread}", "count": len(own)}
@@ -72,7 +72,7 @@ def timeline_columns(made: Timeline) -> tuple[dict[str, Any], bytes]:
 
 
 def _tracks(made: Timeline) -> Iterator[tuple[KernelTimeline, str, list[StepTime]]]:
-    """Threads of kernels, on one node of each kind, their steps in order."""
+    """Yield the threads of kernels on one node of each kind, with their steps in order."""
     for kernel in sorted(made.kernels, key=lambda each: each.nodes[0][::-1]):
         for thread in dict.fromkeys(step.thread for step in kernel.steps):
             own = [step for step in kernel.steps if step.thread == thread]

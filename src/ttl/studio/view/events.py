@@ -1,29 +1,30 @@
-"""The events of a trace as columns, track by track: a trace may have millions of them."""
+"""Stores a trace's events, which may be millions, as columns, track by track."""
 
 from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import nan
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ttl.trace import EventKind, Node
+from ttl.trace.events import Record
 from ttl.trace.files import PERFETTO_SUFFIX
 from ttl.trace.reader import event_of_line, read_trace
 from ttl.trace.stamped import US
 
-from .columns import deltas, packed
+from .columns import deltas, pack
+from .sources import PageValues
 
 KINDS = tuple(kind.value for kind in EventKind)
 _NUMBER_OF_KIND = {kind: number for number, kind in enumerate(KINDS)}
-# What JsonLines writes: only tick, value and part differ between events that say the same. Numbers
-# that may be too large are left to the reader.
+# Matches lines of JsonLines: only tick, value and part differ between otherwise equal events. The
+# JSON reader takes numbers that may be too large.
 _NUMBER = r"(?:0|[1-9]\d{0,8})"
 _PLACES = rf"\[(?:{_NUMBER}(?:, {_NUMBER}){{0,7}})?\]"
 _LINE = re.compile(
@@ -33,26 +34,26 @@ _LINE = re.compile(
 )
 
 Track = tuple[Node, str]
-Shape = tuple[int, str, int]  # number of the kind, subject, line
+Shape = tuple[int, str, int]  # index of the kind, subject, line
 
 
 @dataclass(slots=True)
 class Events:
-    """Events in the order of the run; what they say is told by numbers of tracks and shapes."""
+    """Events in the order of the run, with indices of tracks and shapes."""
 
     tracks: dict[Track, int] = field(default_factory=dict)
     shapes: dict[Shape, int] = field(default_factory=dict)
     ticks: array[int] = field(default_factory=lambda: array("q"))
     values: array[int] = field(default_factory=lambda: array("q"))
-    times: array[float] = field(default_factory=lambda: array("d"))  # microseconds, or not a number
+    times: array[float] = field(default_factory=lambda: array("d"))  # microseconds, or NaN
     track_of: array[int] = field(default_factory=lambda: array("l"))
     shape_of: array[int] = field(default_factory=lambda: array("l"))
 
     def __len__(self) -> int:
         return len(self.ticks)
 
-    def numbers_of(self, record: Mapping[str, Any]) -> tuple[int, int]:
-        """Of its track and its shape."""
+    def numbers_of(self, record: Record) -> tuple[int, int]:
+        """Return the indices of a record's track and shape."""
         track = tuple(record["node"]), record["kernel"]
         shape = _NUMBER_OF_KIND[record["kind"]], record["subject"], record["line"]
         return (
@@ -67,8 +68,8 @@ class Events:
         self.track_of.append(numbers[0])
         self.shape_of.append(numbers[1])
 
-    def columns(self) -> tuple[dict[str, Any], bytes]:
-        """What a page has of them: a description, and the columns tick, shape and value."""
+    def columns(self) -> tuple[PageValues, bytes]:
+        """Return a page's data: a description, and the columns tick, shape and value."""
         track = np.array(self.track_of, np.int64)
         order = np.argsort(track, kind="stable")
         counts = np.bincount(track, minlength=len(self.tracks))
@@ -82,7 +83,7 @@ class Events:
         times = self._times()
         if len(times):
             columns.append(deltas(np.rint(times[order] / self._unit).astype(np.int64), firsts))
-        described: dict[str, Any] = {
+        described: PageValues = {
             "kinds": KINDS,
             "tracks": [
                 {"node": node, "kernel": kernel, "count": int(count)}
@@ -93,29 +94,29 @@ class Events:
             "unit": self._unit if len(times) else 0,
             "endTime": float(times.max()) if len(times) else 0,
         }
-        described["planes"], data = packed(columns)
+        described["planes"], data = pack(columns)
         return described, data
 
     def _times(self) -> NDArray[np.float64]:
-        """Those of all events; none if some have none, as of an operation without an estimate."""
+        """Return the times of all events; empty if some have none, without an estimate."""
         times = np.array(self.times, np.float64)
         return np.zeros(0) if np.isnan(times).any() else times
 
     @property
     def _unit(self) -> float:
-        """Microseconds: small, and all times are 31 bits of it."""
+        """Return a unit in microseconds: small, and all times fit 31 bits."""
         return max(1e-4, max(self.times, default=0.0) / 2**30)
 
 
 def read_events(file: Path) -> Events:
-    """Those of a trace of either form; ValueError says what is wrong with the file."""
+    """Read a trace of either form; ValueError says what is wrong with the file."""
     if file.suffix == PERFETTO_SUFFIX:
         return events_of(read_trace(file))
     with file.open(encoding="utf-8", errors="surrogateescape", newline="\n") as lines:
         return _events_of_lines(lines)
 
 
-def events_of(records: Iterable[Mapping[str, Any]]) -> Events:
+def events_of(records: Iterable[Record]) -> Events:
     found = Events()
     for record in records:
         found.add(record["tick"], record["value"], found.numbers_of(record), record.get(US, nan))
@@ -123,7 +124,7 @@ def events_of(records: Iterable[Mapping[str, Any]]) -> Events:
 
 
 def _events_of_lines(lines: Iterator[str]) -> Events:
-    """What the reader makes of them. It looks once at lines that say the same."""
+    """Read lines of JSON; parses lines that only differ in numbers once."""
     found = Events()
     known: dict[tuple[str, str], tuple[int, int]] = {}
     texts: dict[str, bool] = {}
@@ -143,11 +144,11 @@ def _events_of_lines(lines: Iterator[str]) -> Events:
 
 
 def _is_part(match: re.Match[str]) -> bool:
-    """Has a slice as many sizes as starts? An event without one has none of either."""
+    """Has a slice as many sizes as starts? An event without a slice has none."""
     starts, sizes = match[5] or "", match[6] or ""
     return starts.count(",") == sizes.count(",") and (starts == "[]") == (sizes == "[]")
 
 
 def _bytes(line: str) -> bytes:
-    """As they are in the file, which need not be text."""
+    """Return the line's bytes as in the file, which may not be valid text."""
     return line.encode(errors="surrogateescape")

@@ -1,25 +1,24 @@
-"""What lies where in the L1 of a node while an operation runs.
+"""Maps the L1 of a node while an operation runs.
 
-Buffers begin where the space of programs begins, in the order of the artifact, then the words of
-pipes; tensors lie at the other end, as ttnn allocates them.
+Buffers start at the beginning of program memory, in the artifact's order, then come the words of
+pipes; tensors are at the other end, where ttnn allocates them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from math import ceil, prod
-from typing import Any
 
 from ttl.artifact import Buffer, CompiledOperation, Operand
 from ttl.semantics.dtypes import DTYPES
 from ttl.semantics.types import tiles_of
 from ttl.target import Target, load
 
-Region = dict[str, Any]
+from .sources import PageValues
 
 
-def l1_map(compiled: CompiledOperation) -> dict[str, Any]:
-    """Regions in the order of their addresses, and the bytes that a node has for programs."""
+def l1_map(compiled: CompiledOperation) -> PageValues:
+    """Return the regions by address, and the bytes that a node has for programs."""
     target = load(compiled.target)
     low = list(_from_below(compiled, target))
     used = max((each["start"] + each["bytes"] for each in low), default=0)
@@ -29,42 +28,42 @@ def l1_map(compiled: CompiledOperation) -> dict[str, Any]:
     return {"bytes": target.worker_l1_bytes, "regions": [*low, free, *reversed(high)]}
 
 
-def _from_below(compiled: CompiledOperation, target: Target) -> Iterator[Region]:
+def _from_below(compiled: CompiledOperation, target: Target) -> Iterator[PageValues]:
     starts: list[int] = []
     top = 0
     for number, buffer in enumerate(compiled.buffers):
         starts.append(top if buffer.shares is None else starts[buffer.shares])
         if buffer.tensor is None:
             yield _of_buffer(buffer, number, starts[-1])
-            top = max(top, starts[-1] + _aligned(buffer.total_bytes, target))
+            top = max(top, starts[-1] + _align(buffer.total_bytes, target))
     if compiled.pipe_scratch_bytes:
         yield {"kind": "pipes", "name": "words of pipes", "start": top,
                "bytes": compiled.pipe_scratch_bytes}  # fmt: skip
 
 
-def _of_buffer(buffer: Buffer, number: int, start: int) -> Region:
+def _of_buffer(buffer: Buffer, number: int, start: int) -> PageValues:
     kind = "compiler" if buffer.compiler_allocated else "buffer"
     return {"kind": kind, "name": buffer.name, "start": start, "bytes": buffer.total_bytes,
             "buffer": number, "cores": buffer.cores}  # fmt: skip
 
 
-def _aligned(size: int, target: Target) -> int:
+def _align(size: int, target: Target) -> int:
     return ceil(size / target.dram_alignment_bytes) * target.dram_alignment_bytes
 
 
-def _from_above(compiled: CompiledOperation, target: Target) -> Iterator[Region]:
+def _from_above(compiled: CompiledOperation, target: Target) -> Iterator[PageValues]:
     top = target.worker_l1_bytes
     for operand in compiled.operands:
         if operand.memory.buffer_type != "L1":
             continue
-        size = _aligned(bytes_of_a_node(operand, target), target)
+        size = _align(count_node_bytes(operand, target), target)
         top -= size
         yield {"kind": "tensor", "name": operand.name, "start": top, "bytes": size,
                "cores": operand.memory.cores}  # fmt: skip
 
 
-def bytes_of_a_node(operand: Operand, target: Target) -> int:
-    """Of one shard, or of the pages that each node has of a tensor without shards."""
+def count_node_bytes(operand: Operand, target: Target) -> int:
+    """Return the bytes of one shard, or of a node's pages of a tensor without shards."""
     dtype = DTYPES[operand.dtype]
     shape = operand.memory.shard_shape or operand.shape
     if operand.layout == "TILE":

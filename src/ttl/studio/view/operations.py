@@ -1,14 +1,13 @@
-"""A compiled operation as a page shows it."""
+"""Prepares a compiled operation for a page."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from ttl.artifact import CompiledOperation, Kernel
 
 from .memory import l1_map
-from .sources import Sources
+from .sources import PageValues, Sources
 from .stages import Stage
 
 _BUFFER = re.compile(r"(\w+) = get_compile_time_arg_val\((\d+)\)")
@@ -16,7 +15,7 @@ _CALL = re.compile(r"\b(cb_push_back|cb_pop_front)\((\w+)")
 _TRANSFER = re.compile(r"\bnoc_async_(read|write)\w*\([^;]*?\b(\w+)_accessor\b")
 
 
-def operation_values(compiled: CompiledOperation, sources: Sources) -> dict[str, Any]:
+def operation_values(compiled: CompiledOperation, sources: Sources) -> PageValues:
     return {
         "name": compiled.name,
         "target": compiled.target,
@@ -50,7 +49,7 @@ def operation_values(compiled: CompiledOperation, sources: Sources) -> dict[str,
     }  # fmt: skip
 
 
-def _kernel(kernel: Kernel, compiled: CompiledOperation, sources: Sources) -> dict[str, Any]:
+def _kernel(kernel: Kernel, compiled: CompiledOperation, sources: Sources) -> PageValues:
     config = kernel.config
     return {
         "name": kernel.name,
@@ -63,8 +62,8 @@ def _kernel(kernel: Kernel, compiled: CompiledOperation, sources: Sources) -> di
     }
 
 
-def _ends(kernel: Kernel, compiled: CompiledOperation) -> dict[str, Any]:
-    """Buffers that its text pushes to and pops, tensors that it reads and writes."""
+def _ends(kernel: Kernel, compiled: CompiledOperation) -> PageValues:
+    """Find the buffers that a kernel pushes to and pops, and tensors that it reads and writes."""
     names = {name: int(place) for name, place in _BUFFER.findall(kernel.cpp_source)}
     found: dict[str, set[str]] = {"pushes": set(), "pops": set(), "reads": set(), "writes": set()}
     for call, name in _CALL.findall(kernel.cpp_source):
@@ -77,9 +76,9 @@ def _ends(kernel: Kernel, compiled: CompiledOperation) -> dict[str, Any]:
     return {side: sorted(named) for side, named in found.items()}
 
 
-def stages_values(stages: list[Stage], sources: Sources) -> list[dict[str, Any]]:
-    """A stage that says the same as the one before it has no text."""
-    values: list[dict[str, Any]] = []
+def stages_values(stages: list[Stage], sources: Sources) -> list[PageValues]:
+    """Return the stages' texts; a stage equal to the one before it has none."""
+    values: list[PageValues] = []
     before = ""
     for stage in stages:
         if stage.text == before:

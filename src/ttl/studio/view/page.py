@@ -1,4 +1,4 @@
-"""One HTML file: the texts of web/ with what is shown in them. It loads nothing from anywhere."""
+"""Makes one HTML file from the texts of web/ and the data; it loads nothing else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 from ttl.artifact import CompiledOperation
 from ttl.diagnostics import Diagnostic
@@ -17,10 +16,10 @@ from ttl.studio.estimate import Timeline
 from ttl.trace.calls import Recording
 
 from .columns import as_text
-from .estimates import estimate_shown, timeline_columns
+from .estimates import make_estimate, timeline_columns
 from .events import Events
 from .operations import operation_values, stages_values
-from .sources import Sources
+from .sources import PageValues, Sources
 from .stages import Stage
 
 WEB = Path(__file__).parent / "web"
@@ -33,35 +32,35 @@ PANELS = ("timeline", "memory", "graph", "code", "heat", "diagnostics", "tuning"
 
 @dataclass(slots=True)
 class ShownOperation:
-    """An operation, as far as it came."""
+    """Operation to show, as far as it compiled."""
 
     name: str
     stages: list[Stage] = field(default_factory=list)
     compiled: CompiledOperation | None = None
     recording: Recording | None = None
-    timeline: Timeline | None = None  # of all its steps
+    timeline: Timeline | None = None  # with all its steps
     times: int = 1
     missing: str = ""  # why there is no estimate
 
 
 @dataclass(slots=True)
 class Shown:
-    """Everything that a page can show."""
+    """Data that a page can show."""
 
     title: str
-    made_by: str  # the command
+    made_by: str  # the command line
     operations: Sequence[ShownOperation] = ()
-    calls: Sequence[int] = ()  # of operations, by their positions, in the order of the trace
+    calls: Sequence[int] = ()  # indices of operations, in the order of the trace
     events: Events | None = None
     diagnostics: Sequence[Diagnostic] = ()
-    source: str | None = None  # the program, as far as it is known
-    graph: dict[str, Any] | None = None  # calls of ttnn, of a .ttnn file
-    tuning: str = ""  # a section of HTML about configurations
+    source: str | None = None  # the program's text, if known
+    graph: PageValues | None = None  # calls of ttnn in a .ttnn file
+    tuning: str = ""  # HTML about configurations
     panels: tuple[str, ...] = PANELS
 
 
 def page_of(shown: Shown, subject: str = "") -> str:
-    """`subject`: what the page is of, as the name that it keeps of it in its head."""
+    """Make the page; its head keeps `subject`, the file that it is about."""
     sources = Sources(shown.source)
     main = _main_file(shown)
     if main is not None:
@@ -71,7 +70,7 @@ def page_of(shown: Shown, subject: str = "") -> str:
     trace = None
     if shown.events is not None and len(shown.events):
         trace, columns = shown.events.columns()
-        trace["blob"] = _kept(columns, blobs)
+        trace["blob"] = _keep_blob(columns, blobs)
     values = {
         "title": shown.title,
         "madeBy": shown.made_by,
@@ -89,31 +88,31 @@ def page_of(shown: Shown, subject: str = "") -> str:
 
 
 def _main_file(shown: Shown) -> str | None:
-    """The file that lines without one are of: that of the first kernel, under its name there."""
+    """Return the file of lines without one: the first kernel's, under its name there."""
     kernels = [k for each in shown.operations if each.compiled for k in each.compiled.kernels]
     spans = [span for kernel in kernels for _, span in kernel.source_map]
     return spans[0].file if spans else shown.source
 
 
-def _operation(each: ShownOperation, sources: Sources, blobs: list[str]) -> dict[str, Any]:
-    values: dict[str, Any] = {"name": each.name, "times": each.times, "missing": each.missing}
+def _operation(each: ShownOperation, sources: Sources, blobs: list[str]) -> PageValues:
+    values: PageValues = {"name": each.name, "times": each.times, "missing": each.missing}
     values["stages"] = stages_values(each.stages, sources)
     if each.compiled is not None:
         values |= operation_values(each.compiled, sources)
     if each.compiled is not None and each.recording is not None:
-        values["estimate"] = estimate_shown(each.compiled, each.recording, each.times)
+        values["estimate"] = make_estimate(each.compiled, each.recording, each.times)
     if each.timeline is not None:
         described, columns = timeline_columns(each.timeline)
-        values["timeline"] = {**described, "blob": _kept(columns, blobs)}
+        values["timeline"] = {**described, "blob": _keep_blob(columns, blobs)}
     return values
 
 
-def _kept(columns: bytes, blobs: list[str]) -> int:
+def _keep_blob(columns: bytes, blobs: list[str]) -> int:
     blobs.append(as_text(columns))
-    return len(blobs)  # the first is what stands around them
+    return len(blobs)  # the first is the page around them
 
 
-def _diagnostic(found: Diagnostic, sources: Sources) -> dict[str, Any]:
+def _diagnostic(found: Diagnostic, sources: Sources) -> PageValues:
     values = json.loads(render_json(found))
     labels = [label for label in (found.primary, *found.secondary) if label is not None]
     return {
@@ -141,8 +140,8 @@ def _html(title: str, subject: str, blobs: Sequence[str]) -> str:
 
 
 def serve(page: Callable[[], str], port: int, ready: Callable[[int], None]) -> None:
-    """Answers requests on this machine's own address until it is interrupted; `ready` gets the
-    port, which the system chooses for 0. OSError if the port is not free.
+    """Serve the page on localhost until interrupted; call `ready` with the port, which the system
+    chooses for 0. Raises OSError if the port is not free.
     """
 
     class Handler(BaseHTTPRequestHandler):
@@ -159,7 +158,7 @@ def serve(page: Callable[[], str], port: int, ready: Callable[[int], None]) -> N
             self.wfile.write(body)
 
         def log_message(self, format: str, *arguments: object) -> None:
-            """Nothing: the page is for one reader."""
+            """Print nothing: the page is for one reader."""
 
     with ThreadingHTTPServer(("127.0.0.1", port), Handler) as server:
         ready(server.server_address[1])

@@ -1,19 +1,21 @@
-"""The files that a page shows, and places in them."""
+"""Source files that a page shows, and places in them."""
 
 from __future__ import annotations
 
 import linecache
 import os
-from typing import Any
+from typing import Any, TypeAlias
 
 from ttl.diagnostics import Span
 from ttl.diagnostics.render import shown_path
 
+PageValues: TypeAlias = dict[str, Any]  # JSON that the scripts of a page read
+
 
 class Sources:
-    """Files by the numbers that a page has for them; spans likewise, each once.
+    """Files and spans by their index in a page, each once.
 
-    `given` is where the text of a file of its name is now.
+    `given` is the current path of a file with the same name.
     """
 
     def __init__(self, given: str | None = None) -> None:
@@ -28,7 +30,7 @@ class Sources:
         key = (self.file(span.file), span.line, span.column, span.end_line, span.end_column)
         return self._spans.setdefault(key, len(self._spans))
 
-    def described(self) -> dict[str, Any]:
+    def described(self) -> PageValues:
         files = [
             {"name": shown_path(name), "text": "".join(linecache.getlines(self._path(name)))}
             for name in self._files

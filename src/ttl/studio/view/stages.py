@@ -1,4 +1,4 @@
-"""The IR as text, with the place in the program that each of its lines comes from."""
+"""Prints IR as text, with the program line that each of its lines comes from."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A module after a pass."""
+    """Module after a pass."""
 
     name: str
     text: str
-    spans: tuple[tuple[int, Span], ...]  # (line, counted from 1; what it comes from), ascending
+    spans: tuple[tuple[int, Span], ...]  # (line, counted from 1; its origin), ascending
 
 
 def stage_of(name: str, module: ModuleOp) -> Stage:
@@ -41,7 +41,7 @@ def stage_of(name: str, module: ModuleOp) -> Stage:
 
 
 class _CountedLines(StringIO):
-    """Knows on which line the next character stands."""
+    """Stream that counts the lines written."""
 
     line = 1
 

@@ -1,4 +1,4 @@
-"""The events of a run with the times that the estimate has for them."""
+"""Adds the estimate's times to the events of a run."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ttl.studio.estimate import Timeline
-from ttl.studio.estimate.stamps import stamped
+from ttl.studio.estimate.stamps import add_times
 from ttl.trace.reader import read_trace
 
 from .estimates import timeline_of
@@ -16,11 +16,13 @@ from .events import Events, events_of, read_events
 if TYPE_CHECKING:
     from .page import ShownOperation
 
-MOST_BYTES = 60_000_000  # of a trace whose events get times: each is an object for a while
+MOST_BYTES = 60_000_000  # of a trace that gets times: each event becomes an object for a while
 
 
-def timed_events(file: Path, operations: Sequence[ShownOperation], calls: Sequence[int]) -> Events:
-    """`calls`: the positions of the operations that the trace is of. Keeps their timelines."""
+def read_timed_events(
+    file: Path, operations: Sequence[ShownOperation], calls: Sequence[int]
+) -> Events:
+    """Read events with times; `calls` are the traced operations' indices. Keeps their timelines."""
     for each in operations:
         if each.compiled is not None and each.recording is not None:
             each.timeline = timeline_of(each.compiled, each.recording)
@@ -32,4 +34,4 @@ def timed_events(file: Path, operations: Sequence[ShownOperation], calls: Sequen
     def next_of(name: str) -> Timeline | None:
         return next(in_order, None)
 
-    return events_of(stamped(read_trace(file), next_of))
+    return events_of(add_times(read_trace(file), next_of))

@@ -224,19 +224,19 @@ def isclose(
 @operation(broadcasts=True, options=RESULT)
 def addcmul(input_a: Array, input_b: Array, input_c: Array, *, value: Number = 1.0) -> Any:
     """a + value * b * c."""
-    return input_a + value * input_b * input_c  # type: ignore[operator]
+    return input_a + value * input_b * input_c
 
 
 @operation(broadcasts=True, options=RESULT, floats=True)
 def addcdiv(input_a: Array, input_b: Array, input_c: Array, *, value: Number = 1.0) -> Any:
     """a + value * b / c."""
-    return input_a + value * np.divide(input_b, input_c)  # type: ignore[operator]
+    return input_a + value * np.divide(input_b, input_c)
 
 
 @operation(broadcasts=True, options=RESULT, floats=True)
 def lerp(input: Array, end: Array, weight: Array | Number) -> Any:
     """input + weight * (end - input)."""
-    return input + weight * (end - input)  # type: ignore[operator]
+    return input + weight * (end - input)
 
 
 @operation(broadcasts=True, options=TYPED)

@@ -71,7 +71,7 @@ def addmm(
     beta: Number = 1.0,
 ) -> Any:
     """beta * input + alpha * (mat1 @ mat2)."""
-    return beta * input_tensor + alpha * _product(mat1_tensor, mat2_tensor)  # type: ignore[operator]
+    return beta * input_tensor + alpha * _product(mat1_tensor, mat2_tensor)
 
 
 def _activated(product: Any, activation: _Activation) -> Any:

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ttl.passes.verify import machine
-from ttl.passes.verify.events import Kind, Pipe
-from ttl.passes.verify.machine import Machine, Start
+from ttl.passes.verify.events import Kind, NumberedPipe
+from ttl.passes.verify.machine import MachineStart, TraceMachine
 from ttl.passes.verify.statements import BudgetSpent, Items, Repeat
 
 NODES = {(0, 0): 0, (1, 0): 1}
 PIPES = (
-    Pipe("net", 0, (0, 0), ((1, 0),), "0 -> 1", None),
-    Pipe("net", 1, (1, 0), ((0, 0), (1, 0)), "1 -> both", None),
+    NumberedPipe("net", 0, (0, 0), ((1, 0),), "0 -> 1", None),
+    NumberedPipe("net", 1, (1, 0), ((0, 0), (1, 0)), "1 -> both", None),
 )
 BUFFERS = 3
 OP = None  # events carry the operation they came from
@@ -64,8 +64,8 @@ PROGRAMS = st.fixed_dictionaries(
 
 
 def outcome(traces: dict[int, tuple[Items, ...]], seed: int | None = None) -> object:
-    start = Start((2,) * BUFFERS, PIPES, NODES, (), seed=seed)
-    ran = Machine(start, traces, 10**9)
+    start = MachineStart((2,) * BUFFERS, PIPES, NODES, (), seed=seed)
+    ran = TraceMachine(start, traces, 10**9)
     ran.run()
     stuck = [(task.node, task.kernel, task.blocked) for task in ran.stuck]
     left = [(task.node, task.kernel, task.left(), task.position) for task in ran.stuck]
@@ -96,8 +96,8 @@ def test_loops_in_loops_are_skipped() -> None:
     producer = (Repeat(10**6, inner),)
     inner = Repeat(10**6, buffer_step(0, False)), *buffer_step(1, True)
     consumer = (Repeat(10**6, inner),)
-    start = Start((2,) * BUFFERS, PIPES, NODES, ())
-    assert Machine(start, {0: (producer, consumer)}, 10_000).run()
+    start = MachineStart((2,) * BUFFERS, PIPES, NODES, ())
+    assert TraceMachine(start, {0: (producer, consumer)}, 10_000).run()
 
 
 def test_loops_that_do_not_depend_on_each_other_are_skipped() -> None:
@@ -107,14 +107,16 @@ def test_loops_that_do_not_depend_on_each_other_are_skipped() -> None:
         node: ((Repeat(n, buffer_step(0, True)),), (Repeat(n, buffer_step(0, False)),))
         for node, n in lengths.items()
     }
-    assert Machine(Start((2,) * BUFFERS, PIPES, NODES, ()), traces, 10_000).run()
+    assert TraceMachine(MachineStart((2,) * BUFFERS, PIPES, NODES, ()), traces, 10_000).run()
 
 
 def test_the_last_iteration_of_a_skipped_loop_is_still_seen() -> None:
     """One block more is pushed than is taken, after a million that were."""
     producer = (Repeat(10**6 + 3, buffer_step(0, True)),)
     consumer = (Repeat(10**6, buffer_step(0, False)),)
-    ran = Machine(Start((2,) * BUFFERS, PIPES, NODES, ()), {0: (producer, consumer)}, 10_000)
+    ran = TraceMachine(
+        MachineStart((2,) * BUFFERS, PIPES, NODES, ()), {0: (producer, consumer)}, 10_000
+    )
     assert not ran.run()
     (stuck,) = ran.stuck
     assert stuck.blocked == (Kind.RESERVE, 0, OP)
@@ -130,4 +132,4 @@ def test_what_cannot_be_skipped_ends_at_the_budget() -> None:
                       (Kind.SEMAPHORE_WAIT, 0, OP, next(numbers) + 1, True))
     )  # fmt: skip
     with pytest.raises(BudgetSpent):
-        Machine(Start((), (), NODES, (0,)), {0: (never_the_same,)}, 1000).run()
+        TraceMachine(MachineStart((), (), NODES, (0,)), {0: (never_the_same,)}, 1000).run()

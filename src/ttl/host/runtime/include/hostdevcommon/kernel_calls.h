@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "hostdevcommon/recorded_calls.h"
+
 namespace ttl_kernel {
 
 uint32_t argument(int index, int line);
@@ -34,12 +36,32 @@ uint8_t get_absolute_logical_y();
 uint8_t get_relative_logical_x();
 uint8_t get_relative_logical_y();
 
-void cb_wait_front(uint32_t cb, uint32_t pages, int line = __builtin_LINE());
-void cb_pop_front(uint32_t cb, uint32_t pages, int line = __builtin_LINE());
-void cb_reserve_back(uint32_t cb, uint32_t pages, int line = __builtin_LINE());
-void cb_push_back(uint32_t cb, uint32_t pages, int line = __builtin_LINE());
+namespace detail {
+void cb_wait_front(uint32_t cb, uint32_t pages, int line);
+void cb_pop_front(uint32_t cb, uint32_t pages, int line);
+void cb_reserve_back(uint32_t cb, uint32_t pages, int line);
+void cb_push_back(uint32_t cb, uint32_t pages, int line);
+bool cb_pages_reservable_at_back(uint32_t cb, uint32_t pages, int line);
+}  // namespace detail
+
+#define TTL_AT_END(name)                                        \
+  inline __attribute__((always_inline)) void name(              \
+      uint32_t cb, uint32_t pages, int line = __builtin_LINE()) { \
+    TTL_USES(line, cb, pages);                                  \
+    detail::name(cb, pages, line);                              \
+  }
+
+TTL_AT_END(cb_wait_front)
+TTL_AT_END(cb_pop_front)
+TTL_AT_END(cb_reserve_back)
+TTL_AT_END(cb_push_back)
+
 // Polls: a kernel that asks in vain lets the others run.
 bool cb_pages_available_at_front(uint32_t cb, uint32_t pages, int line = __builtin_LINE());
-bool cb_pages_reservable_at_back(uint32_t cb, uint32_t pages, int line = __builtin_LINE());
+inline __attribute__((always_inline)) bool cb_pages_reservable_at_back(
+    uint32_t cb, uint32_t pages, int line = __builtin_LINE()) {
+  TTL_POLLS(line, cb, pages);
+  return detail::cb_pages_reservable_at_back(cb, pages, line);
+}
 
 }  // namespace ttl_kernel

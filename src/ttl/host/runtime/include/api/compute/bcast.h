@@ -11,22 +11,26 @@ void broadcast_to_slot(
 }  // namespace detail
 
 template <BroadcastType bcast_type, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-ALWI void unary_bcast_init(uint32_t icb) {
+ALWI void unary_bcast_init(uint32_t icb, CallLine line = CallLine(__builtin_LINE())) {
+  TTL_COMPUTES(line.number);
   detail::begin_unary_broadcast(bcast_type, icb);
 }
 
 template <BroadcastType bcast_type, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
 ALWI void unary_bcast(
     uint32_t icb, uint32_t in_tile_index, uint32_t dst_tile_index, int line = __builtin_LINE()) {
+  TTL_COMPUTES(line, icb);
   detail::broadcast_to_slot(bcast_type, icb, in_tile_index, dst_tile_index, line);
 }
 
 template <BroadcastType bcast_type>
-ALWI void unary_bcast_uninit(uint32_t icb) {
+ALWI void unary_bcast_uninit(uint32_t icb, CallLine line = CallLine(__builtin_LINE())) {
+  TTL_COMPUTES(line.number);
 }
 
 template <EltwiseBinaryType tBcastOp, BroadcastType tBcastDim>
 ALWI void bcast_init(uint32_t icb0, uint32_t icb1, uint32_t call_line = __builtin_LINE()) {
+  TTL_COMPUTES(call_line);
   detail::begin_binary(tBcastOp, tBcastDim, false);
 }
 
@@ -42,12 +46,14 @@ ALWI void any_tiles_bcast(
     uint32_t idst,
     uint32_t bcast_row_idx = 0,
     int line = __builtin_LINE()) {
+  TTL_COMPUTES(line, icb0, icb1);
   detail::binary_tiles(
       tBcastOp, tBcastDim, {icb0, icb1, itile0, itile1, idst, bcast_row_idx}, line);
 }
 
 #define TTL_BROADCAST_INIT(name, type, dim)                                                \
   ALWI void name(uint32_t icb0, uint32_t icb1, uint32_t call_line = __builtin_LINE()) {    \
+    TTL_COMPUTES(call_line);                                                               \
     bcast_init<EltwiseBinaryType::type, BroadcastType::dim>(icb0, icb1, call_line);        \
   }
 // The template `of` that a call has, and the dimension it broadcasts along.
@@ -60,6 +66,7 @@ ALWI void any_tiles_bcast(
       uint32_t idst,                                                                       \
       uint32_t bcast_row_idx = 0,                                                          \
       int line = __builtin_LINE()) {                                                       \
+    TTL_COMPUTES(line, icb0, icb1);                                                        \
     any_tiles_bcast<EltwiseBinaryType::type, dim>(                                         \
         icb0, icb1, itile0, itile1, idst, bcast_row_idx, line);                            \
   }
@@ -71,6 +78,7 @@ ALWI void any_tiles_bcast(
       uint32_t itile1,                                                                     \
       uint32_t idst,                                                                       \
       int line = __builtin_LINE()) {                                                       \
+    TTL_COMPUTES(line, icb0, icb1);                                                        \
     any_tiles_bcast<EltwiseBinaryType::type, dim>(                                         \
         icb0, icb1, itile0, itile1, idst, 0, line);                                        \
   }

@@ -15,6 +15,7 @@ namespace ckernel {
       uint32_t odst,                                                                     \
       VectorMode vector_mode = VectorMode::RC,                                           \
       int line = __builtin_LINE()) {                                                     \
+    TTL_COMPUTES(line);                                                                  \
     detail::name(idst0, idst1, odst, vector_mode, line);                                 \
   }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "hostdevcommon/kernel_structs.h"
+#include "hostdevcommon/recorded_calls.h"
 #include "tensix_types.h"
 
 #define ALWI inline __attribute__((always_inline))
@@ -50,6 +51,13 @@ enum class RoundingMode : std::uint8_t { None, Trunc, Floor };
 
 struct p_sfpu {
   static constexpr std::uint32_t kCONST_1_FP16B = 0x3F80;
+};
+
+// Where a call stands. Not an int: numbers must always mean a form with more of them. No aggregate: GCC
+// takes the line of the declaration for a default that is in braces.
+struct CallLine {
+  int number;
+  explicit constexpr CallLine(int line) : number(line) {}
 };
 
 namespace detail {
@@ -103,6 +111,7 @@ void reuse_tiles(
   namespace ckernel {                                                      \
   namespace detail { OfSlot name; }                                        \
   __VA_ARGS__ ALWI void name(uint32_t idst, int line = __builtin_LINE()) { \
+    TTL_COMPUTES(line);                                                    \
     detail::name(idst, VectorMode::RC, line);                              \
   }                                                                        \
   }
@@ -110,6 +119,7 @@ void reuse_tiles(
   namespace ckernel {                                                                       \
   namespace detail { OfSlot1 name; }                                                        \
   __VA_ARGS__ ALWI void name(uint32_t idst, uint32_t param0, int line = __builtin_LINE()) { \
+    TTL_COMPUTES(line);                                                                     \
     detail::name(idst, param0, VectorMode::RC, line);                                       \
   }                                                                                         \
   }
@@ -118,6 +128,7 @@ void reuse_tiles(
   namespace detail { OfSlot2 name; }                                                  \
   __VA_ARGS__ ALWI void name(                                                         \
       uint32_t idst, uint32_t param0, uint32_t param1, int line = __builtin_LINE()) { \
+    TTL_COMPUTES(line);                                                               \
     detail::name(idst, param0, param1, VectorMode::RC, line);                         \
   }                                                                                   \
   }
@@ -126,6 +137,7 @@ void reuse_tiles(
   namespace detail { OfSlots name; }                                                \
   __VA_ARGS__ ALWI void name(                                                       \
       uint32_t idst0, uint32_t idst1, uint32_t odst, int line = __builtin_LINE()) { \
+    TTL_COMPUTES(line);                                                             \
     detail::name(idst0, idst1, odst, VectorMode::RC, line);                         \
   }                                                                                 \
   }
@@ -137,6 +149,7 @@ void reuse_tiles(
     static_assert(                                                                     \
         ::detail::is_integer_format(data_format),                                      \
         "Unsupported data format. Supported data formats are: Int32, UInt32, UInt16"); \
+    TTL_COMPUTES(line);                                                                \
     detail::name(idst0, idst1, odst, data_format, line);                               \
   }                                                                                    \
   }
@@ -147,12 +160,16 @@ void reuse_tiles(
   }                                                                                      \
   TTL_BY_FORMAT ALWI void name(                                                          \
       uint32_t idst, uint32_t param0, int line = __builtin_LINE()) {                     \
+    TTL_COMPUTES(line);                                                                  \
     detail::name(idst, data_format, param0, line);                                       \
   }                                                                                      \
   }
 #define TTL_INIT(name, loaded, ...)                                                      \
   namespace ckernel {                                                                    \
-  __VA_ARGS__ ALWI void name() { detail::begin_vector(loaded); }                         \
+  __VA_ARGS__ ALWI void name(CallLine line = CallLine(__builtin_LINE())) {               \
+    TTL_COMPUTES(line.number);                                                           \
+    detail::begin_vector(loaded);                                                        \
+  }                                                                                      \
   }
 #define TTL_PLAIN_INIT(name, ...) TTL_INIT(name, "", __VA_ARGS__)
 #define TTL_VECTOR_INIT(name, ...) TTL_INIT(name, #name, __VA_ARGS__)

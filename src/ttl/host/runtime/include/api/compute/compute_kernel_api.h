@@ -28,6 +28,7 @@ template <
     bool fast_and_approx = false,
     bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
 ALWI void sigmoid_tile(uint32_t idst, int line = __builtin_LINE()) {
+  TTL_COMPUTES(line);
   detail::sigmoid_tile(idst, vec_mode, line);
 }
 
@@ -38,7 +39,8 @@ constexpr bool sfpu_reduce_format_supported(DataFormat format) {
 }
 
 template <PoolType pool_type, DataFormat format, bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-ALWI void sfpu_reduce_init() {
+ALWI void sfpu_reduce_init(CallLine line = CallLine(__builtin_LINE())) {
+  TTL_COMPUTES(line.number);
   static_assert(sfpu_reduce_format_supported(format), "Unsupported data format");
   detail::begin_vector(
       "sfpu_reduce_init",
@@ -55,6 +57,7 @@ ALWI void sfpu_reduce(uint32_t idst, int line = __builtin_LINE()) {
   static_assert(
       reduce_dim != ReduceDim::REDUCE_SCALAR && pool_type != PoolType::AVG,
       "Only row and column reductions by SUM, MAX and MIN are supported");
+  TTL_COMPUTES(line);
   detail::sfpu_reduce(idst, pool_type, format, reduce_dim, line);
 }
 

@@ -14,17 +14,14 @@ void start_up_again(uint32_t source_a, uint32_t source_b, uint32_t output, int l
 template <SrcOrder src_order = SrcOrder::Regular>
 ALWI void compute_kernel_hw_startup(
     uint32_t icb0, uint32_t icb1, uint32_t ocb, int line = __builtin_LINE()) {
+  TTL_COMPUTES(line);
   constexpr bool reverse = src_order == SrcOrder::Reverse;
   detail::start_up(reverse ? icb1 : icb0, reverse ? icb0 : icb1, ocb, line);
 }
 
-// Not an int: three numbers must always mean the form above.
-struct CallLine {
-  int number;
-};
-
 ALWI void compute_kernel_hw_startup(
-    uint32_t icb0, uint32_t ocb, CallLine line = CallLine{__builtin_LINE()}) {
+    uint32_t icb0, uint32_t ocb, CallLine line = CallLine(__builtin_LINE())) {
+  TTL_COMPUTES(line.number);
   detail::start_up(icb0, icb0, ocb, line.number);
 }
 

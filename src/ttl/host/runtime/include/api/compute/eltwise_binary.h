@@ -10,6 +10,7 @@ ALWI void binary_tiles_init(
     uint32_t icb1,
     bool acc_to_dest = false,
     uint32_t call_line = __builtin_LINE()) {
+  TTL_COMPUTES(call_line);
   detail::begin_binary(eltwise_binary_type, BroadcastType::NONE, acc_to_dest);
 }
 
@@ -20,6 +21,7 @@ ALWI void binary_tiles_init(
       uint32_t icb1,                                                                          \
       bool acc_to_dest = accumulates,                                                         \
       uint32_t call_line = __builtin_LINE()) {                                                \
+    TTL_COMPUTES(call_line);                                                                  \
     binary_tiles_init<true, EltwiseBinaryType::type>(icb0, icb1, acc_to_dest, call_line);     \
   }                                                                                           \
   TTL_WIDE ALWI void name##_tiles(                                                            \
@@ -29,6 +31,7 @@ ALWI void binary_tiles_init(
       uint32_t itile1,                                                                        \
       uint32_t idst,                                                                          \
       int line = __builtin_LINE()) {                                                          \
+    TTL_COMPUTES(line, icb0, icb1);                                                           \
     detail::binary_tiles(                                                                     \
         EltwiseBinaryType::type,                                                              \
         BroadcastType::NONE,                                                                  \
@@ -43,6 +46,7 @@ ALWI void binary_tiles_init(
       uint32_t start_idst,                                                                    \
       uint32_t ntiles,                                                                        \
       int line = __builtin_LINE()) {                                                          \
+    TTL_COMPUTES_TIMES(line, ntiles, 1, icb0, icb1);                                          \
     for (uint32_t i = 0; i < ntiles; ++i)                                                     \
       name##_tiles(icb0, icb1, start_itile0 + i, start_itile1 + i, start_idst + i, line);     \
   }                                                                                           \
@@ -51,6 +55,7 @@ ALWI void binary_tiles_init(
     static_assert(                                                                            \
         reuse_dest != EltwiseBinaryReuseDestType::NONE,                                       \
         "reuse_dest must be DEST_TO_SRCA or DEST_TO_SRCB");                                   \
+    TTL_COMPUTES(call_line);                                                                  \
     detail::begin_reuse(EltwiseBinaryType::type, reuse_dest);                                 \
   }                                                                                           \
   template <EltwiseBinaryReuseDestType reuse_dest, bool is_fp32_dest_acc_en = DST_ACCUM_MODE> \
@@ -59,6 +64,7 @@ ALWI void binary_tiles_init(
       uint32_t in_tile_index,                                                                 \
       uint32_t dst_tile_index,                                                                \
       int line = __builtin_LINE()) {                                                          \
+    TTL_COMPUTES(line, in_cb_id);                                                             \
     detail::reuse_tiles(                                                                      \
         EltwiseBinaryType::type, reuse_dest, in_cb_id, in_tile_index, dst_tile_index, line);  \
   }

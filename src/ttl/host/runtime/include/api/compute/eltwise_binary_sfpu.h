@@ -22,6 +22,7 @@ namespace ckernel {
       bool is_fp32_dest_acc_en = DST_ACCUM_MODE>                                       \
   ALWI void name(                                                                      \
       uint32_t idst0, uint32_t idst1, uint32_t odst, int line = __builtin_LINE()) {    \
+    TTL_COMPUTES(line);                                                                \
     detail::name(idst0, idst1, odst, dst_rounding_mode, line);                         \
   }
 

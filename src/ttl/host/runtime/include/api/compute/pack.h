@@ -42,13 +42,18 @@ struct ReluConfig {
 };
 
 ALWI void pack_init(std::uint32_t ocb, std::uint32_t call_line = __builtin_LINE()) {
+  TTL_COMPUTES(call_line);
 }
 
-ALWI void pack_reconfig_l1_acc(const std::uint32_t l1_acc_en) {
+ALWI void pack_reconfig_l1_acc(
+    const std::uint32_t l1_acc_en, CallLine line = CallLine(__builtin_LINE())) {
+  TTL_COMPUTES(line.number);
   detail::accumulate_in_l1(l1_acc_en != 0);
 }
 
-ALWI void pack_relu_config(const ReluConfig& config) {
+ALWI void pack_relu_config(
+    const ReluConfig& config, CallLine line = CallLine(__builtin_LINE())) {
+  TTL_COMPUTES(line.number);
   detail::configure_relu(
       static_cast<std::uint32_t>(config.get_mode()), config.get_threshold());
 }
@@ -60,6 +65,7 @@ ALWI void pack_tile(
     std::uint32_t icb,
     std::uint32_t output_tile_index = 0,
     int line = __builtin_LINE()) {
+  TTL_COMPUTES(line, icb);
   if constexpr (out_of_order_output)
     detail::pack_at(ifrom_dst, icb, output_tile_index, line);
   else
@@ -72,6 +78,7 @@ ALWI void pack_block(
     std::uint32_t icb,
     std::uint32_t ntiles,
     int line = __builtin_LINE()) {
+  TTL_COMPUTES_TIMES(line, ntiles, 1, icb);
   for (std::uint32_t i = 0; i < ntiles; ++i) detail::pack_next(ifrom_dst + i, icb, line);
 }
 

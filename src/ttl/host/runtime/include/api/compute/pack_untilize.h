@@ -13,6 +13,7 @@ void untilize(uint32_t in, uint32_t out, uint32_t tiles, uint32_t row_tiles, uin
 
 template <uint32_t block_ct_dim = 8, uint32_t full_ct_dim = block_ct_dim>
 ALWI void pack_untilize_init(uint32_t icb, uint32_t ocb, uint32_t call_line = __builtin_LINE()) {
+  TTL_COMPUTES(call_line);
   detail::begin_untilize(icb, block_ct_dim, full_ct_dim, static_cast<int>(call_line));
 }
 
@@ -24,11 +25,13 @@ ALWI void pack_untilize_block(
     uint32_t ocb,
     uint32_t block_c_index = 0,
     int line = __builtin_LINE()) {
+  TTL_COMPUTES_TIMES(line, block_rt_dim * block_ct_dim, 1, icb, ocb);
   for (uint32_t row = 0; row < block_rt_dim; ++row)
     detail::untilize(icb, ocb, block_ct_dim, full_ct_dim, block_c_index, line);
 }
 
-ALWI void pack_untilize_uninit(uint32_t ocb) {
+ALWI void pack_untilize_uninit(uint32_t ocb, CallLine line = CallLine(__builtin_LINE())) {
+  TTL_COMPUTES(line.number);
   detail::end_untilize();
 }
 

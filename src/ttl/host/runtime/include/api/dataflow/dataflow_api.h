@@ -128,6 +128,7 @@ inline void noc_async_read(
     uint8_t noc = own_noc,
     uint32_t read_req_vc = NOC_UNICAST_WRITE_VC,
     int line = __builtin_LINE()) {
+  TTL_MOVES(line, src_noc_addr, size);
   detail::read(src_noc_addr, dst_local_l1_addr, size, noc, line);
 }
 
@@ -139,6 +140,7 @@ FORCE_INLINE void noc_async_read_one_packet(
     uint8_t noc = own_noc,
     uint32_t read_req_vc = NOC_UNICAST_WRITE_VC,
     int line = __builtin_LINE()) {
+  TTL_MOVES(line, src_noc_addr, size);
   detail::check_packet(size, NOC_MAX_BURST_SIZE, line);
   detail::read(src_noc_addr, dst_local_l1_addr, size, noc, line);
 }
@@ -150,6 +152,7 @@ FORCE_INLINE void noc_async_read_one_packet_set_state(
     const uint32_t vc = 0,
     uint8_t noc = own_noc,
     int line = __builtin_LINE()) {
+  TTL_MOVES(line, src_noc_addr, size);
   detail::check_packet(size, NOC_MAX_BURST_SIZE, line);
   detail::set_read_state(src_noc_addr, size, noc, line);
 }
@@ -161,11 +164,13 @@ FORCE_INLINE void noc_async_read_one_packet_with_state(
     const uint32_t vc = 0,
     uint8_t noc = own_noc,
     int line = __builtin_LINE()) {
+  TTL_ORDERS(line, 0);
   detail::read_with_state(src_local_l1_addr, dst_local_l1_addr, 0, noc, line);
 }
 
 FORCE_INLINE void noc_async_read_set_state(
     uint64_t src_noc_addr, uint8_t noc = own_noc, int line = __builtin_LINE()) {
+  TTL_MOVES(line, src_noc_addr, 0);
   detail::set_read_state(src_noc_addr, 0, noc, line);
 }
 
@@ -176,6 +181,7 @@ FORCE_INLINE void noc_async_read_with_state(
     uint32_t size,
     uint8_t noc = own_noc,
     int line = __builtin_LINE()) {
+  TTL_ORDERS(line, 0);
   detail::read_with_state(src_local_l1_addr, dst_local_l1_addr, size, noc, line);
 }
 
@@ -190,6 +196,7 @@ inline void noc_async_write(
     uint8_t noc = own_noc,
     uint32_t vc = NOC_UNICAST_WRITE_VC,
     int line = __builtin_LINE()) {
+  TTL_MOVES(line, dst_noc_addr, size);
   static_assert(!posted, "the host runtime does not model posted writes");
   detail::write(src_local_l1_addr, dst_noc_addr, size, noc, line);
 }
@@ -202,6 +209,7 @@ FORCE_INLINE void noc_async_write_one_packet(
     uint8_t noc = own_noc,
     uint32_t vc = NOC_UNICAST_WRITE_VC,
     int line = __builtin_LINE()) {
+  TTL_MOVES(line, dst_noc_addr, size);
   static_assert(!posted, "the host runtime does not model posted writes");
   detail::check_packet(size, NOC_MAX_BURST_SIZE, line);
   detail::write(src_local_l1_addr, dst_noc_addr, size, noc, line);
@@ -214,6 +222,7 @@ FORCE_INLINE void noc_async_write_one_packet_set_state(
     uint8_t noc = own_noc,
     uint8_t vc = NOC_UNICAST_WRITE_VC,
     int line = __builtin_LINE()) {
+  TTL_MOVES(line, dst_noc_addr, size);
   static_assert(!posted, "the host runtime does not model posted writes");
   detail::check_packet(size, NOC_MAX_BURST_SIZE, line);
   detail::set_write_state(dst_noc_addr, size, noc, line);
@@ -225,6 +234,7 @@ FORCE_INLINE void noc_async_write_one_packet_with_state(
     uint32_t dst_local_l1_addr,
     uint8_t noc = own_noc,
     int line = __builtin_LINE()) {
+  TTL_ORDERS(line, 0);
   static_assert(!posted, "the host runtime does not model posted writes");
   detail::write_with_state(src_local_l1_addr, dst_local_l1_addr, 0, noc, line);
 }
@@ -239,6 +249,7 @@ FORCE_INLINE void noc_async_write_one_packet_with_trid(
     uint8_t noc = own_noc,
     uint8_t vc = NOC_UNICAST_WRITE_VC,
     int line = __builtin_LINE()) {
+  TTL_MOVES(line, dst_noc_addr, size);
   static_assert(!posted, "the host runtime does not model posted writes");
   detail::check_packet(size, NOC_MAX_BURST_SIZE, line);
   detail::write_with_transaction(src_local_l1_addr, dst_noc_addr, size, trid, noc, line);
@@ -254,6 +265,7 @@ inline void noc_async_write_multicast(
     uint8_t noc = own_noc,
     uint8_t vc = NOC_MULTICAST_WRITE_VC,
     int line = __builtin_LINE()) {
+  TTL_MOVES_TO(line, dst_noc_addr_multicast, size, num_dests);
   detail::write_multicast(
       src_local_l1_addr, dst_noc_addr_multicast, size, num_dests, false, noc, line);
 }
@@ -267,6 +279,7 @@ FORCE_INLINE void noc_async_write_multicast_one_packet(
     bool linked = false,
     uint8_t noc = own_noc,
     int line = __builtin_LINE()) {
+  TTL_MOVES_TO(line, dst_noc_addr_multicast, size, num_dests);
   detail::check_packet(size, NOC_MAX_BURST_SIZE, line);
   detail::write_multicast(
       src_local_l1_addr, dst_noc_addr_multicast, size, num_dests, false, noc, line);
@@ -280,6 +293,7 @@ inline void noc_async_write_multicast_loopback_src(
     bool linked = false,
     uint8_t noc = own_noc,
     int line = __builtin_LINE()) {
+  TTL_MOVES_TO(line, dst_noc_addr_multicast, size, num_dests);
   detail::write_multicast(
       src_local_l1_addr, dst_noc_addr_multicast, size, num_dests, true, noc, line);
 }
@@ -293,6 +307,7 @@ FORCE_INLINE void noc_async_read_page(
     uint8_t noc = own_noc,
     int line = __builtin_LINE()) {
   const uint64_t source = addrgen.get_noc_addr(id, offset, noc, line);
+  TTL_MOVES(line, source, accessors::page_bytes_of(addrgen));
   detail::read(source, dst_local_l1_addr, accessors::page_bytes_of(addrgen), noc, line);
 }
 
@@ -308,6 +323,7 @@ FORCE_INLINE void noc_async_write_page(
   static_assert(!posted, "the host runtime does not model posted writes");
   const uint64_t destination = addrgen.get_noc_addr(id, offset, noc, line);
   const uint32_t bytes = size ? size : accessors::page_bytes_of(addrgen);
+  TTL_MOVES(line, destination, bytes);
   detail::write(src_local_l1_addr, destination, bytes, noc, line);
 }
 
@@ -320,6 +336,7 @@ FORCE_INLINE void noc_async_read_tile(
     uint32_t offset = 0,
     uint8_t noc = own_noc,
     int line = __builtin_LINE()) {
+  TTL_MOVES(line, addrgen.get_noc_addr(id), accessors::page_bytes_of(addrgen));
   noc_async_read_page(id, addrgen, dst_local_l1_addr, offset, noc, line);
 }
 
@@ -331,25 +348,35 @@ FORCE_INLINE void noc_async_write_tile(
     uint32_t src_local_l1_addr,
     uint8_t noc = own_noc,
     int line = __builtin_LINE()) {
+  TTL_MOVES(line, addrgen.get_noc_addr(id), accessors::page_bytes_of(addrgen));
   noc_async_write_page(id, addrgen, src_local_l1_addr, 0, 0, noc, line);
 }
 
-void noc_async_read_barrier(uint8_t noc = own_noc, int line = __builtin_LINE());
-void noc_async_write_barrier(uint8_t noc = own_noc, int line = __builtin_LINE());
-void noc_async_writes_flushed(uint8_t noc = own_noc, int line = __builtin_LINE());
-void noc_async_atomic_barrier(uint8_t noc_idx = own_noc, int line = __builtin_LINE());
-void noc_async_full_barrier(uint8_t noc_idx = own_noc, int line = __builtin_LINE());
+#define TTL_BARRIER(name)                                                          \
+  namespace detail { void name(uint8_t noc, int line); }                           \
+  FORCE_INLINE void name(uint8_t noc = own_noc, int line = __builtin_LINE()) {     \
+    TTL_ORDERS(line, 0);                                                           \
+    detail::name(noc, line);                                                       \
+  }
+#define TTL_WITH_ID(name, ...)                                                              \
+  namespace detail { void name(uint32_t trid, uint8_t noc, int line); }                     \
+  FORCE_INLINE void name(                                                                   \
+      uint32_t trid __VA_ARGS__, uint8_t noc = own_noc, int line = __builtin_LINE()) {      \
+    TTL_ORDERS(line, trid);                                                                 \
+    detail::name(trid, noc, line);                                                          \
+  }
 
-void noc_async_read_set_trid(
-    uint32_t trid = 0, uint8_t noc = own_noc, int line = __builtin_LINE());
-void noc_async_write_set_trid(
-    uint32_t trid = 0, uint8_t noc = own_noc, int line = __builtin_LINE());
-void noc_async_read_barrier_with_trid(
-    uint32_t trid, uint8_t noc = own_noc, int line = __builtin_LINE());
-void noc_async_write_barrier_with_trid(
-    uint32_t trid, uint8_t noc = own_noc, int line = __builtin_LINE());
-void noc_async_write_flushed_with_trid(
-    uint32_t trid, uint8_t noc = own_noc, int line = __builtin_LINE());
+TTL_BARRIER(noc_async_read_barrier)
+TTL_BARRIER(noc_async_write_barrier)
+TTL_BARRIER(noc_async_writes_flushed)
+TTL_BARRIER(noc_async_atomic_barrier)
+TTL_BARRIER(noc_async_full_barrier)
+
+TTL_WITH_ID(noc_async_read_set_trid, = 0)
+TTL_WITH_ID(noc_async_write_set_trid, = 0)
+TTL_WITH_ID(noc_async_read_barrier_with_trid)
+TTL_WITH_ID(noc_async_write_barrier_with_trid)
+TTL_WITH_ID(noc_async_write_flushed_with_trid)
 
 // There is no time here: others run.
 void riscv_wait(uint32_t cycles, int line = __builtin_LINE());
@@ -361,12 +388,17 @@ FORCE_INLINE uintptr_t get_semaphore(uint32_t semaphore_id, int line = __builtin
   return detail::semaphore_address(semaphore_id, line);
 }
 
-void noc_semaphore_wait(
-    volatile tt_l1_ptr uint32_t* sem_addr, uint32_t val, int line = __builtin_LINE());
-void noc_semaphore_wait_min(
-    volatile tt_l1_ptr uint32_t* sem_addr, uint32_t val, int line = __builtin_LINE());
-void noc_semaphore_set(
-    volatile tt_l1_ptr uint32_t* sem_addr, uint32_t val, int line = __builtin_LINE());
+#define TTL_OF_OWN_SEMAPHORE(name)                                                            \
+  namespace detail { void name(volatile uint32_t* word, uint32_t value, int line); }          \
+  FORCE_INLINE void name(                                                                     \
+      volatile tt_l1_ptr uint32_t* sem_addr, uint32_t val, int line = __builtin_LINE()) {     \
+    TTL_SIGNALS_HERE(line, sem_addr, val);                                                    \
+    detail::name(sem_addr, val, line);                                                        \
+  }
+
+TTL_OF_OWN_SEMAPHORE(noc_semaphore_wait)
+TTL_OF_OWN_SEMAPHORE(noc_semaphore_wait_min)
+TTL_OF_OWN_SEMAPHORE(noc_semaphore_set)
 
 template <bool posted = false>
 FORCE_INLINE void noc_semaphore_inc(
@@ -375,6 +407,7 @@ FORCE_INLINE void noc_semaphore_inc(
     uint8_t noc_id = own_noc,
     uint8_t vc = NOC_UNICAST_WRITE_VC,
     int line = __builtin_LINE()) {
+  TTL_SIGNALS(line, addr, incr);
   static_assert(!posted, "the host runtime does not model posted increments");
   detail::increment(addr, incr, noc_id, line);
 }
@@ -387,6 +420,7 @@ FORCE_INLINE void noc_semaphore_inc_multicast(
     uint8_t noc_id = own_noc,
     uint8_t vc = NOC_MULTICAST_WRITE_VC,
     int line = __builtin_LINE()) {
+  TTL_SIGNALS(line, addr, incr);
   static_assert(!posted, "the host runtime does not model posted increments");
   detail::increment_multicast(addr, incr, num_dests, noc_id, line);
 }
@@ -396,6 +430,7 @@ inline void noc_semaphore_set_remote(
     uint64_t dst_noc_addr,
     uint8_t noc = own_noc,
     int line = __builtin_LINE()) {
+  TTL_SIGNALS(line, dst_noc_addr, ttl_calls::word_at(src_local_l1_addr, line));
   detail::write(src_local_l1_addr, dst_noc_addr, 4, noc, line);
 }
 
@@ -407,6 +442,7 @@ inline void noc_semaphore_set_multicast(
     uint8_t noc = own_noc,
     uint8_t vc = NOC_MULTICAST_WRITE_VC,
     int line = __builtin_LINE()) {
+  TTL_SIGNALS(line, dst_noc_addr_multicast, ttl_calls::word_at(src_local_l1_addr, line));
   detail::write_multicast(
       src_local_l1_addr, dst_noc_addr_multicast, 4, num_dests, false, noc, line);
 }
@@ -418,6 +454,7 @@ inline void noc_semaphore_set_multicast_loopback_src(
     bool linked = false,
     uint8_t noc = own_noc,
     int line = __builtin_LINE()) {
+  TTL_SIGNALS(line, dst_noc_addr_multicast, ttl_calls::word_at(src_local_l1_addr, line));
   detail::write_multicast(
       src_local_l1_addr, dst_noc_addr_multicast, 4, num_dests, true, noc, line);
 }
@@ -434,6 +471,7 @@ FORCE_INLINE void noc_inline_dw_write(
     uint8_t vc = NOC_UNICAST_WRITE_VC,
     uint32_t customized_src_addr = 0,
     int line = __builtin_LINE()) {
+  TTL_MOVES(line, addr, 4);
   static_assert(!posted, "the host runtime does not model posted writes");
   detail::write_word(addr, val, noc, line);
 }

@@ -93,10 +93,9 @@ class Noc {
                   const src_args_t<Src>& src_args, const dst_args_t<Dst>& dst_args,
                   const NocOptVals& noc_opts = {}, int line = __builtin_LINE()) const {
     if constexpr (has_flag(opts, NocOptions::TXN_ID))
-      noc_async_read_set_trid(noc_opts.trid, noc_id_, line);
+      detail::noc_async_read_set_trid(noc_opts.trid, noc_id_, line);
     const uint32_t to = local_target(dst, dst_args);
-    noc_async_read<max_page_size>(source(src, src_args), to, size_bytes, noc_id_,
-                                  NOC_UNICAST_WRITE_VC, line);
+    detail::read(source(src, src_args), to, size_bytes, noc_id_, line);
   }
 
   template <NocOptions opts = NocOptions::DEFAULT, uint32_t max_page_size = any_size,
@@ -106,7 +105,7 @@ class Noc {
     const uint32_t size = size_in_state<max_page_size>(size_bytes, line);
     detail::set_read_state(source(src, src_args), size, noc_id_, line);
     if constexpr (has_flag(opts, NocOptions::TXN_ID))
-      noc_async_read_set_trid(noc_opts.trid, noc_id_, line);
+      detail::noc_async_read_set_trid(noc_opts.trid, noc_id_, line);
   }
 
   template <NocOptions opts = NocOptions::DEFAULT, uint32_t max_page_size = any_size,
@@ -186,33 +185,33 @@ class Noc {
   template <NocOptions opts = NocOptions::DEFAULT>
   void async_read_barrier(const NocOptVals& noc_opts = {}, int line = __builtin_LINE()) const {
     if constexpr (has_flag(opts, NocOptions::TXN_ID))
-      noc_async_read_barrier_with_trid(noc_opts.trid, noc_id_, line);
+      detail::noc_async_read_barrier_with_trid(noc_opts.trid, noc_id_, line);
     else
-      noc_async_read_barrier(noc_id_, line);
+      detail::noc_async_read_barrier(noc_id_, line);
   }
 
   template <NocOptions opts = NocOptions::DEFAULT>
   void async_write_barrier(const NocOptVals& noc_opts = {}, int line = __builtin_LINE()) const {
     if constexpr (has_flag(opts, NocOptions::TXN_ID))
-      noc_async_write_barrier_with_trid(noc_opts.trid, noc_id_, line);
+      detail::noc_async_write_barrier_with_trid(noc_opts.trid, noc_id_, line);
     else
-      noc_async_write_barrier(noc_id_, line);
+      detail::noc_async_write_barrier(noc_id_, line);
   }
 
   template <NocOptions opts = NocOptions::DEFAULT>
   void async_writes_flushed(const NocOptVals& noc_opts = {}, int line = __builtin_LINE()) const {
     check_not_posted<opts>();
     if constexpr (has_flag(opts, NocOptions::TXN_ID))
-      noc_async_write_flushed_with_trid(noc_opts.trid, noc_id_, line);
+      detail::noc_async_write_flushed_with_trid(noc_opts.trid, noc_id_, line);
     else
-      noc_async_writes_flushed(noc_id_, line);
+      detail::noc_async_writes_flushed(noc_id_, line);
   }
 
   void async_atomic_barrier(int line = __builtin_LINE()) const {
-    noc_async_atomic_barrier(noc_id_, line);
+    detail::noc_async_atomic_barrier(noc_id_, line);
   }
   void async_full_barrier(int line = __builtin_LINE()) const {
-    noc_async_full_barrier(noc_id_, line);
+    detail::noc_async_full_barrier(noc_id_, line);
   }
 
  private:

@@ -8,12 +8,15 @@ namespace ckernel {
 template <EltwiseBinaryType tBcastOp, BroadcastType tBcastDim>
 ALWI void init_bcast(
     uint32_t icb0, uint32_t icb1, uint32_t ocb, uint32_t call_line = __builtin_LINE()) {
+  TTL_COMPUTES(call_line);
   detail::start_up_again(icb0, icb1, ocb, static_cast<int>(call_line));
   bcast_init<tBcastOp, tBcastDim>(icb0, icb1);
 }
 
 template <BroadcastType bcast_type>
-ALWI void unary_bcast_init(uint32_t icb, uint32_t ocb) {
+ALWI void unary_bcast_init(
+    uint32_t icb, uint32_t ocb, CallLine line = CallLine(__builtin_LINE())) {
+  TTL_COMPUTES(line.number);
   detail::begin_unary_broadcast(bcast_type, icb);
 }
 

@@ -8,9 +8,14 @@ namespace ckernel {
 
 ALWI void pack_tile_block(
     uint32_t ifrom_dst, uint32_t icb, uint32_t ntiles, int line = __builtin_LINE()) {
+  TTL_COMPUTES_TIMES(line, ntiles, 1, icb);
   pack_block(ifrom_dst, icb, ntiles, line);
 }
 
-ALWI void llk_pack_reconfig_l1_acc(const uint32_t l1_acc_en) { pack_reconfig_l1_acc(l1_acc_en); }
+ALWI void llk_pack_reconfig_l1_acc(
+    const uint32_t l1_acc_en, CallLine line = CallLine(__builtin_LINE())) {
+  TTL_COMPUTES(line.number);
+  pack_reconfig_l1_acc(l1_acc_en);
+}
 
 }  // namespace ckernel

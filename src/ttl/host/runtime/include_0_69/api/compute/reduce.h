@@ -6,7 +6,8 @@
 namespace ckernel {
 
 template <bool enforce_fp32_accumulation>
-ALWI void reduce_uninit() {
+ALWI void reduce_uninit(CallLine line = CallLine(__builtin_LINE())) {
+  TTL_COMPUTES(line.number);
   detail::end_reduce();
 }
 

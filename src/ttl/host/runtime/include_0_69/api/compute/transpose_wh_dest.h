@@ -6,12 +6,14 @@
 namespace ckernel {
 
 template <bool is_32bit = false>
-ALWI void transpose_wh_dest_init_short() {
+ALWI void transpose_wh_dest_init_short(CallLine line = CallLine(__builtin_LINE())) {
+  TTL_COMPUTES(line.number);
   transpose_dest_init<is_32bit>();
 }
 
 template <bool is_32bit = false>
 ALWI void transpose_wh_dest(uint32_t idst, int line = __builtin_LINE()) {
+  TTL_COMPUTES(line);
   transpose_dest<is_32bit>(idst, line);
 }
 

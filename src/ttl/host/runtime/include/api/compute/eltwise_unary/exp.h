@@ -19,8 +19,9 @@ template <
     uint32_t scale = 0x3F800000,
     InputClamping input_clamping = InputClamping::ClampToNegative,
     bool is_fp32_dest_acc_en = DST_ACCUM_MODE>
-ALWI void exp_tile_init() {
+ALWI void exp_tile_init(CallLine line = CallLine(__builtin_LINE())) {
   static_assert(scale == 0x3F800000, "the host runtime does not model a scale in exp_tile_init");
+  TTL_COMPUTES(line.number);
   detail::begin_vector("exp_tile_init");
 }
 
@@ -36,6 +37,7 @@ ALWI void exp_tile(
     uint16_t scale = p_sfpu::kCONST_1_FP16B,
     int line = __builtin_LINE()) {
   static_assert(iterations == 8, "the host runtime works on whole faces");
+  TTL_COMPUTES(line);
   detail::exp_tile(idst, scale_en, scale, vector_mode, line);
 }
 

@@ -5,7 +5,9 @@
 namespace ckernel {
 
 // The divisor and its reciprocal, as the bits of floats.
-ALWI void fmod_tile_init(uint32_t param0, uint32_t param1) {
+ALWI void fmod_tile_init(
+    uint32_t param0, uint32_t param1, CallLine line = CallLine(__builtin_LINE())) {
+  TTL_COMPUTES(line.number);
   detail::begin_vector("fmod_tile_init", param0);
 }
 

@@ -18,6 +18,7 @@ ALWI void rdiv_tile(
     uint32_t value,
     VectorMode vector_mode = VectorMode::RC,
     int line = __builtin_LINE()) {
+  TTL_COMPUTES(line);
   detail::rdiv_tile(dst_index, value, static_cast<uint32_t>(rounding_mode), vector_mode, line);
 }
 

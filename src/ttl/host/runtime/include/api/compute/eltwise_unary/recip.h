@@ -16,6 +16,7 @@ template <
     ReciprocalApproxMode approximation = ReciprocalApproxMode::Default>
 ALWI void recip_tile(
     uint32_t idst, VectorMode vector_mode = VectorMode::RC, int line = __builtin_LINE()) {
+  TTL_COMPUTES(line);
   detail::recip_tile(idst, vector_mode, line);
 }
 

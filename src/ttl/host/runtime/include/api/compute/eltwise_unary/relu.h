@@ -11,6 +11,7 @@ OfSlot1 leaky_relu_tile;
 }
 
 ALWI void leaky_relu_tile(uint32_t idst, uint32_t slope = 0, int line = __builtin_LINE()) {
+  TTL_COMPUTES(line);
   detail::leaky_relu_tile(idst, slope, VectorMode::RC, line);
 }
 

@@ -15,6 +15,7 @@ TTL_WIDE ALWI void rpow_tile(
     uint32_t base_val,
     VectorMode vector_mode = VectorMode::RC,
     int line = __builtin_LINE()) {
+  TTL_COMPUTES(line);
   detail::rpow_tile(idst, base_val, vector_mode, line);
 }
 

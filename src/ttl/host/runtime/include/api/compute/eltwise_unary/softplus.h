@@ -16,6 +16,7 @@ TTL_WIDE ALWI void softplus_tile(
     uint32_t beta_reciprocal,
     uint32_t threshold,
     int line = __builtin_LINE()) {
+  TTL_COMPUTES(line);
   detail::softplus_tile(idst, beta, beta_reciprocal, threshold, VectorMode::RC, line);
 }
 

@@ -18,6 +18,7 @@ ALWI void where_tile(
       data_format == DataFormat::Float32 || data_format == DataFormat::Float16_b ||
           data_format == DataFormat::Int32 || data_format == DataFormat::UInt32,
       "Unsupported data format for where_tile");
+  TTL_COMPUTES(line);
   detail::where_tile(idst0, idst1, idst2, odst, data_format, line);
 }
 

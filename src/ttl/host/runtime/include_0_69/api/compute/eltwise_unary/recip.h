@@ -6,13 +6,15 @@
 namespace ckernel {
 
 template <bool legacy_compat>
-ALWI void recip_tile_init() {
+ALWI void recip_tile_init(CallLine line = CallLine(__builtin_LINE())) {
+  TTL_COMPUTES(line.number);
   recip_tile_init<>();
 }
 
 template <bool legacy_compat>
 ALWI void recip_tile(
     uint32_t idst, VectorMode vector_mode = VectorMode::RC, int line = __builtin_LINE()) {
+  TTL_COMPUTES(line);
   recip_tile<>(idst, vector_mode, line);
 }
 

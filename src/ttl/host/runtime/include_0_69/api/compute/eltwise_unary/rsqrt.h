@@ -6,12 +6,14 @@
 namespace ckernel {
 
 template <bool legacy_compat>
-ALWI void rsqrt_tile_init() {
+ALWI void rsqrt_tile_init(CallLine line = CallLine(__builtin_LINE())) {
+  TTL_COMPUTES(line.number);
   rsqrt_tile_init();
 }
 
 template <bool legacy_compat, bool FAST_APPROX = false>
 ALWI void rsqrt_tile(uint32_t idst, int line = __builtin_LINE()) {
+  TTL_COMPUTES(line);
   detail::rsqrt_tile(idst, VectorMode::RC, line);
 }
 
