@@ -1,10 +1,10 @@
-"""What a package says about itself, and the modules that are compiled when a wheel is built.
+"""Makes the package's description, and compiles modules when a wheel is built.
 
-The README of the package has no relative links, which work in the repository only.
+The package's README has no relative links, which only work in the repository.
 
-The same sources run either way. They are compiled in a temporary folder, so that no binary ever
-lies beside sources that somebody edits. Without a C compiler the wheel is the same for every
-machine, as it is with HATCH_BUILD_NO_HOOKS=true.
+The sources also run uncompiled. They are compiled in a temporary folder, so that no binary is ever
+beside edited sources. Without a C compiler, or with HATCH_BUILD_NO_HOOKS=true, the wheel is the
+same for every machine.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
-# In a process of its own: mypyc and setuptools change the one that they run in.
+# In a separate process: mypyc and setuptools change their process.
 COMPILE = """
 import os, sys
 from setuptools import Distribution, Extension
@@ -47,8 +47,8 @@ try:
 except Exception as error:  # what the C compiler wrote tells why, and not where in setuptools
     sys.exit(str(error))
 """
-# What the modules import need not be installed where the wheel is built, and is not read either:
-# types of modules that are not compiled change little, and reading them takes five times as long.
+# The modules' imports need not be installed where the wheel is built, and are not read: types of
+# modules that are not compiled change little, and reading them takes five times as long.
 CONFIG = """
 [mypy]
 python_version = 3.11
@@ -56,12 +56,12 @@ follow_imports = skip
 ignore_missing_imports = True
 no_site_packages = True
 """
-# The simulator's arithmetic: without it numpy does the same.
+# The simulator's arithmetic; without it numpy computes the same.
 ARITHMETIC = "ttl.semantics._block_math", "ttl/semantics/block_math.c"
-# Contracted, a product and a sum would round once: the bits would not be numpy's.
+# A contracted product and sum would round once, with other bits than numpy's.
 NATIVE_FLAGS = "-O3 -ffp-contract=off -Werror=implicit-function-declaration"
 
-# The package itself is not imported: what it needs is not installed where the wheel is built.
+# Do not import the package: its dependencies are not installed where the wheel is built.
 RUNTIME = """
 import sys, types
 from pathlib import Path
@@ -79,12 +79,12 @@ RELATIVE_LINK = re.compile(r"\[([^]]*)\]\((?![a-z]+:|#)([^)]*)\)")
 
 
 def readme_elsewhere(text: str, home: str) -> str:
-    """The README with links that work outside the repository, or without them."""
+    """Return the README with links that work outside the repository, or without links."""
     return RELATIVE_LINK.sub(rf"[\1]({home}/\2)" if home else r"\1", text)
 
 
 class Description(MetadataHookInterface):
-    """The text and the addresses of the package."""
+    """Sets the package's text and addresses."""
 
     PLUGIN_NAME = "custom"
 
@@ -97,24 +97,24 @@ class Description(MetadataHookInterface):
 
 
 class NotBuilt(Exception):
-    """Why a part of the wheel is not there."""
+    """A part of the wheel could not be built; the text is the reason."""
 
 
 def run(command: Sequence[str], folder: Path) -> None:
-    """NotBuilt, with the last of what it printed, if it fails."""
+    """Run a command; raise NotBuilt with the end of its output if it fails."""
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         raise NotBuilt((done.stdout + done.stderr)[-2000:])
 
 
 def build_compiled(folder: Path, modules: Sequence[str]) -> None:
-    """The modules below `folder` and the arithmetic, compiled beside their sources."""
+    """Compile the modules below `folder` and the arithmetic beside their sources."""
     (folder / "compiled.ini").write_text(CONFIG)
     run([sys.executable, "-P", "-c", COMPILE, *ARITHMETIC, NATIVE_FLAGS, *modules], folder)
 
 
 class CompiledModules(BuildHookInterface[Any]):
-    """Adds the compiled modules to the wheel; without them it works as well, only slower."""
+    """Adds the compiled modules to the wheel, which works without them, only slower."""
 
     PLUGIN_NAME = "custom"
 
@@ -130,7 +130,7 @@ class CompiledModules(BuildHookInterface[Any]):
             ),
             "the C++ runtime of the executor": self._build_runtime,
         }
-        with ThreadPoolExecutor() as threads:  # each waits for processes of its own
+        with ThreadPoolExecutor() as threads:  # each thread waits for its processes
             done = [*threads.map(self._is_done, parts, parts.values())]
         if not any(done):
             return
@@ -140,7 +140,7 @@ class CompiledModules(BuildHookInterface[Any]):
         build_data["infer_tag"] = True
 
     def _is_done(self, part: str, build: Callable[[], None]) -> bool:
-        """What pip shows with -v."""
+        """Build a part and report it for `pip -v`; return whether it was built."""
         self.app.display_info(f"pyttlang: compiling {part} ...")
         start = time.monotonic()
         try:
@@ -152,7 +152,7 @@ class CompiledModules(BuildHookInterface[Any]):
         return True
 
     def _build_runtime(self) -> None:
-        """Which else the first run builds."""
+        """Build the runtime, which otherwise the first run builds."""
         run([sys.executable, "-P", "-c", RUNTIME, str(self.folder)], self.folder)
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:

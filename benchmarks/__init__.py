@@ -1,1 +1,1 @@
-"""Benchmarks. The file also keeps a package of the same name elsewhere from winning."""
+"""Benchmarks. This file also takes precedence over other packages of this name."""

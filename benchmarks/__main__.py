@@ -28,7 +28,7 @@ NOTE = "8x8 nodes, bfloat16, fp32_dest_acc_en=True, OMP_NUM_THREADS=1; medians\n
 
 
 def measured(chosen: Sequence[Row], bench: Bench) -> Iterator[Line]:
-    """Row by row; what cannot be measured is a row with the reason."""
+    """Yield the rows; a row that cannot be measured has the reason."""
     for row in chosen:
         load = os.getloadavg()[0]
         try:
@@ -40,7 +40,7 @@ def measured(chosen: Sequence[Row], bench: Bench) -> Iterator[Line]:
 
 
 def show(chosen: Sequence[Row], bench: Bench, out: Path | None) -> None:
-    """Print the table and write the file, a row as soon as it is known."""
+    """Print the table and write the file, each row as soon as it is measured."""
     tools = versions(bench.peer, bench.compiler)
     print(f"{machine()}; {tools}", NOTE, HEADER, RULE, sep="\n", flush=True)
     found: dict[str, Any] = {"machine": machine(), "versions": tools, "quick": bench.is_quick,
@@ -55,7 +55,7 @@ def show(chosen: Sequence[Row], bench: Bench, out: Path | None) -> None:
 
 
 def more_tables(bench: Bench) -> None:
-    """What is watched beside the rows."""
+    """Print tables of other figures that the project watches."""
     print()
     compile_speed.compare(bench.compiler)
     print()

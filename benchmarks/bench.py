@@ -1,4 +1,4 @@
-"""Measuring for `make bench`: with which environments, how often; what was measured is kept."""
+"""Measures for `make bench`: environments, numbers of runs, and kept results."""
 
 from __future__ import annotations
 
@@ -18,24 +18,24 @@ Settings = tuple[tuple[str, str], ...]
 
 @dataclass(slots=True)
 class Bench:
-    peer: Path | None  # the environment that has tt-lang-sim
-    compiler: Path | None  # the one that has tt-lang
-    cache: str  # of the executor: a folder that is empty at first
+    peer: Path | None  # the environment with tt-lang-sim
+    compiler: Path | None  # the environment with tt-lang
+    cache: str  # the executor's cache: a folder that is empty at first
     is_quick: bool = False
     _known: dict[tuple[tuple[str, ...], Settings], Timing] = field(default_factory=dict)
     _steps: dict[str, Timing] = field(default_factory=dict)
 
     @property
     def runs(self) -> int:
-        """Processes, where one has only one figure to give."""
+        """Number of processes, for measurements with one figure per process."""
         return 2 if self.is_quick else 3
 
     def program(self, command: Sequence[str], settings: Mapping[str, str] | None = None) -> Timing:
-        """Of benchmarks/programs, on pyttlang; NotMeasured if it fails."""
+        """Run a program of benchmarks/programs on pyttlang; raise NotMeasured if it fails."""
         return self._program(program_command(command), settings or {})
 
     def public(self, command: Sequence[str]) -> Timing:
-        """The same on tt-lang-sim; NotMeasured also where it is not installed."""
+        """Run a program on tt-lang-sim; raise NotMeasured if it fails or is not installed."""
         runner = None if self.peer is None else self.peer / "bin" / "tt-lang-sim"
         if runner is None or not runner.is_file():
             raise NotMeasured("tt-lang-sim is not installed")
@@ -60,7 +60,7 @@ class Bench:
     def commands(
         self, command: Sequence[str], count: int, settings: Mapping[str, str] | None = None
     ) -> list[Cost]:
-        """Each compiles, if it does, as if it were the first: unless the settings say otherwise."""
+        """Run a command `count` times, each with an empty cache unless the settings have one."""
         environment = {"PYTTLANG_CACHE": self.cache, "TTL_ALWAYS_COMPILE": "1", **(settings or {})}
         try:
             return [
@@ -77,7 +77,7 @@ class Bench:
         return str(python)
 
     def install_cost(self) -> Cost:
-        """What the Makefile measured when it made this environment."""
+        """Return the Makefile's measurement of the installation of this environment."""
         try:
             found = json.loads((Path(sys.prefix) / "install.json").read_text(encoding="utf-8"))
         except OSError:
@@ -86,7 +86,7 @@ class Bench:
 
 
 def main(file: str, *command: str) -> None:
-    """`python -m benchmarks.bench FILE COMMAND...`: run it, and write what it cost."""
+    """Serve `python -m benchmarks.bench FILE COMMAND...`: run the command and write its cost."""
     cost = run(command)
     found = {"wall_seconds": cost.wall_seconds, "cpu_seconds": cost.cpu_seconds}
     (ROOT / file).write_text(json.dumps(found), encoding="utf-8")

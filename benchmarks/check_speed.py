@@ -25,7 +25,7 @@ REPEATS = 5
 
 
 def check_again(operation: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
-    """Prints milliseconds of CPU time, the median; and leaves."""
+    """Print the median milliseconds of CPU time, and exit."""
     from ttl.frontend import build_module
     from ttl.passes.pipelines import synchronize
     from ttl.passes.verify import check_synchronization, raise_errors
@@ -55,7 +55,7 @@ def measure(file: str, *arguments: str) -> None:
 
 
 def table() -> None:
-    """What takes too long is marked."""
+    """Print the table; mark rows that take too long."""
     print("| static checks of | ms CPU | limit |", "|---|---:|---:|", sep="\n")
     for title, ((file, *arguments), limit) in ROWS.items():
         command = [sys.executable, "-m", "benchmarks.check_speed", str(PROGRAMS / file)]

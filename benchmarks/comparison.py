@@ -1,4 +1,4 @@
-"""The programs of benchmarks/programs, on pyttlang and on the public tt-lang-sim."""
+"""Compares the programs of benchmarks/programs on pyttlang and on the public tt-lang-sim."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ PROGRAMS = ROOT / "benchmarks" / "programs"
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """A program with its arguments, and how many times faster than tt-lang-sim it is to run."""
+    """Program with its arguments, and its wanted speedup over tt-lang-sim."""
 
     name: str
     title: str
@@ -32,7 +32,7 @@ PROGRAM_ROWS = (
     Compared("add-4x4", "add 4096x4096, 4x4-tile blocks", ("add.py", "4096", "4"), 10),
     Compared("matmul-1x1", "matmul 1024^3, 1x1x1-tile blocks", ("matmul.py", "1024", "1"), 8),
     Compared("matmul-2x2", "matmul 2048^3, 2x2x2-tile blocks", ("matmul.py", "2048", "2"), 10),
-    # What is left of this one is the matrix product itself, the same library on both sides.
+    # The rest of this one is the matrix product itself, in the same library on both sides.
     Compared("matmul-8x8", "matmul 2048^3, 8x8x8-tile blocks", ("matmul.py", "2048", "8"), 1.6),
     Compared(
         "multicast",
@@ -57,8 +57,8 @@ def program_command(command: Sequence[str], runner: str = sys.executable) -> tup
 
 
 def figures(command: Sequence[str], variables: Mapping[str, str] | None = None) -> Timing:
-    """Run a program; its last line holds the figures. NotMeasured if it fails; a wrong output is
-    a failure.
+    """Run a program, whose last line has the figures. Raises NotMeasured if it fails or its output
+    is wrong.
     """
     environment = {**os.environ, "OMP_NUM_THREADS": "1", **(variables or {})}
     # tt-lang-sim does not look for modules beside the program.
@@ -71,7 +71,7 @@ def figures(command: Sequence[str], variables: Mapping[str, str] | None = None) 
 
 
 def _complaint(errors: str) -> str:
-    """The sentence of a diagnostic, or the last line of a traceback."""
+    """Return the sentence of a diagnostic, or the last line of a traceback."""
     sentences = (line for line in errors.splitlines() if line.startswith("error"))
     return next(sentences, _last_line(errors))
 
@@ -94,7 +94,7 @@ def _processor() -> str:
 
 
 def versions(peer: Path | None, compiler: Path | None) -> str:
-    """Of the packages in the three environments, as far as they are there."""
+    """Return the versions of the packages in the three environments, as far as they exist."""
     found = [f"Python {platform.python_version()}", _installed(sys.executable, "pyttlang", "numpy")]
     if peer is not None:
         found.append(_installed(str(peer / "bin/python"), "tt-lang-sim", "torch"))
@@ -104,7 +104,7 @@ def versions(peer: Path | None, compiler: Path | None) -> str:
 
 
 def _installed(python: str, *packages: str) -> str:
-    """The versions of packages in another environment; "" if they are not there."""
+    """Return the versions of packages in another environment; "" if they are missing."""
     code = "import sys; from importlib.metadata import version as v; print(*map(v, sys.argv[1:]))"
     try:
         done = subprocess.run([python, "-c", code, *packages], capture_output=True, text=True)

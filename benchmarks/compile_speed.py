@@ -1,9 +1,8 @@
-"""How long compiling takes: ten kernels, against the public compiler on the same Python.
+"""Compares the compile time of ten kernels with the public compiler on the same Python.
 
-Where that is installed (Python 3.12 only) it compiles the same files, by turns with ours,
-so that a busy machine slows down both. Else its figures are those that tt-lang 1.1.1 had on a
-machine with two busy cores: of the first five kernels by the clock on the wall, of the others CPU
-time.
+If that is installed (Python 3.12 only) it compiles the same files, alternating with ours, so that a
+busy machine slows down both. Otherwise the figures are those of tt-lang 1.1.1 on a machine with two
+busy cores: wall time for the first five kernels, CPU time for the others.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from typing import Any
 from benchmarks.processes import ROOT
 
 FOLDER = ROOT / "benchmarks" / "programs" / "compile"
-STANDINS = {"PYTHONPATH": str(FOLDER / "standins")}  # of ttnn, for the public compiler
+STANDINS = {"PYTHONPATH": str(FOLDER / "standins")}  # stand-ins of ttnn, for the public compiler
 REPEATS = 5
 PROCESSES = 3
-MOST_SLOWER = 2  # of the kernels: those that may take longer than the public compiler
+MOST_SLOWER = 2  # the most kernels that may take longer than with the public compiler
 
 HEADER = (
     "| kernel | ours again, ms | tt-lang again, ms | share | ours first, ms | our process, s "
@@ -36,7 +35,7 @@ RULE = "|---|---:|---:|---:|---:|---:|---:|"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A kernel, and what tt-lang 1.1.1 needed for it elsewhere."""
+    """Kernel, and the time of tt-lang 1.1.1 for it on another machine."""
 
     name: str
     title: str
@@ -60,7 +59,7 @@ ROWS = (
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Medians: compiling again and the first time in a process, and the process as a whole."""
+    """Medians of compiling again, of the first time in a process, and of the whole process."""
 
     again_milliseconds: float
     first_milliseconds: float
@@ -68,11 +67,11 @@ class Times:
 
 
 class NotCompiled(Exception):
-    """The compiler refused the kernel; why."""
+    """The compiler rejected the kernel; the text is the reason."""
 
 
 def compare(compiler: Path | None) -> bool:
-    """Print the table, what misses its mark marked; whether pyttlang compiles every kernel."""
+    """Print the table, marking missed limits; return whether pyttlang compiles every kernel."""
     python = None if compiler is None else _python(compiler)
     figures = "measured here" if python else "figures of another machine"
     print(f"compiling, CPU time; tt-lang 1.1.1: {figures}")
@@ -110,7 +109,7 @@ def _published(row: Row) -> Times:
 
 
 def both(row: Row, python: str | None) -> tuple[Times, Times]:
-    """Raises NotCompiled with the compiler's own words."""
+    """Measure both; raise NotCompiled with the compiler's message."""
     ours = Runs(row.name, sys.executable, {})
     if python is None:
         for _ in range(PROCESSES):
@@ -124,7 +123,7 @@ def both(row: Row, python: str | None) -> tuple[Times, Times]:
 
 
 def line(row: Row, ours: Times, theirs: Times) -> str:
-    """The row of the table; what misses its mark says so."""
+    """Return the row of the table, marking a missed limit."""
     share = ours.again_milliseconds / theirs.again_milliseconds
     is_late = ours.process_seconds > theirs.process_seconds
     cells = (
@@ -140,7 +139,7 @@ def line(row: Row, ours: Times, theirs: Times) -> str:
 
 
 class Runs:
-    """A kernel compiled in one process after another."""
+    """Compiles a kernel in one process after another."""
 
     def __init__(self, kernel: str, python: str, environment: Mapping[str, str]):
         self.run = partial(_run, kernel, python, environment)
@@ -159,7 +158,7 @@ class Runs:
 
 
 def kernel_command(python: str, kernel: str, repeats: int = 0) -> list[str]:
-    """A process that compiles a kernel, and then again."""
+    """Return the command of a process that compiles a kernel, then again."""
     return [python, str(FOLDER / "kernels.py"), kernel, str(repeats)]
 
 
@@ -167,12 +166,10 @@ def _run(
     kernel: str, python: str, environment: Mapping[str, str], repeats: int = 0
 ) -> dict[str, Any]:
     command = kernel_command(python, kernel, repeats)
-    # An installed package has its bytecode; a setting of this shell must not keep ours away.
+    # An installed package has bytecode; a setting of this shell must not disable ours.
     variables = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
     variables["TTL_ALWAYS_COMPILE"] = "1"
-    done = subprocess.run(
-        command, env={**variables, **environment}, capture_output=True, text=True
-    )
+    done = subprocess.run(command, env={**variables, **environment}, capture_output=True, text=True)
     if done.returncode:
         sentences = [text for text in done.stderr.splitlines() if text.startswith("error")]
         raise NotCompiled((sentences or done.stderr.strip().splitlines()[-1:])[0])

@@ -21,7 +21,7 @@ AIM_MICROSECONDS = 50
 
 
 def microseconds(call: Callable[[], object]) -> tuple[float, float]:
-    """The least and the median CPU time of a call, over several rounds of many calls."""
+    """Return the least and the median CPU time of a call, over several rounds of many calls."""
     times = []
     for _ in range(ROUNDS):
         start = time.process_time()
@@ -32,7 +32,7 @@ def microseconds(call: Callable[[], object]) -> tuple[float, float]:
 
 
 def measure() -> None:
-    """With the real ttnn."""
+    """Measure with the real ttnn."""
     import numpy as np
     import ttnn
 

@@ -1,7 +1,7 @@
-"""How the time of a compilation grows: with loops in a row, statements, and loops in loops.
+"""Measures how compile time grows with consecutive loops, statements, and nested loops.
 
 Each size is a process's second compilation of an operation, from Python to C++, in CPU time. The
-limits are of a machine as those of continuous builds; a size that misses its limit is marked.
+limits are for machines like those of continuous builds; a size that misses its limit is marked.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def statements(count: int) -> tuple[list[str], list[str]]:
 
 
 def loops_in_loops(depth: int) -> tuple[list[str], list[str]]:
-    """A double-buffered reader: each iteration waits for the transfer that the last one began."""
+    """Make a double-buffered reader: each iteration waits for the previous one's transfer."""
     inside = "    " * depth
     loops = [f"{'    ' * level}for i{level} in range(2):" for level in range(depth)]
     step = ["following = dfb.reserve()", "next_tx = ttl.copy(a[0, 0], following)", "tx.wait()",
@@ -73,7 +73,7 @@ ROWS = (
 
 
 def table() -> bool:
-    """Print the table; whether all limits were kept."""
+    """Print the table; return whether all limits were met."""
     print("compiling, CPU time, by size", HEADER, sep="\n", flush=True)
     is_good = True
     for row in ROWS:

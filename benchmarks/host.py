@@ -25,7 +25,7 @@ import ttnn
 import ttl
 
 STEPS = 20_000
-TILES = 8  # of each tensor: they stay in the processor's cache
+TILES = 8  # tiles of each tensor, which fit the processor's cache
 RUNS = 5
 
 
@@ -100,7 +100,7 @@ def tensors() -> list[Any]:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """CPU time: of a step, of the compiler for the kernels, and of the compiler for the runtime."""
+    """CPU time of a step, of compiling the kernels, and of compiling the runtime."""
 
     add_microseconds: float
     matmul_microseconds: float
@@ -110,7 +110,7 @@ class Figures:
 
 
 def compiler_seconds(function: Callable[[], object]) -> float:
-    """CPU time of the processes that a call waits for."""
+    """Return the CPU time of the processes that a call waits for."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     function()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -118,7 +118,7 @@ def compiler_seconds(function: Callable[[], object]) -> float:
 
 
 def steps(operation: Any, arguments: list[Any]) -> list[tuple[float, float]]:
-    """CPU and wall seconds of a step, in several calls."""
+    """Return the CPU and wall seconds of a step, in several calls."""
     found = []
     for _ in range(RUNS):
         cpu, wall = time.process_time(), time.perf_counter()
@@ -133,7 +133,7 @@ def step_microseconds(operation: Any, arguments: list[Any]) -> float:
 
 
 def measure_steps() -> dict[str, Any]:
-    """As programs/measure.py prints figures, of a step of each operation."""
+    """Return figures of a step of each operation, in the form of programs/measure.py."""
     os.environ["TTL_BACKEND"] = "host"
     arguments = tensors()
     found = {}
@@ -147,7 +147,7 @@ def measure() -> Figures:
     with tempfile.TemporaryDirectory() as folder:
         os.environ |= {"TTL_BACKEND": "host", "PYTTLANG_CACHE": folder}
         arguments = tensors()
-        both = compiler_seconds(lambda: add(*arguments))  # and the runtime, the first time
+        both = compiler_seconds(lambda: add(*arguments))  # the first time also compiles the runtime
         kernels = compiler_seconds(lambda: matmul(*arguments))
         built = set(Path(folder).rglob("*.so"))
         add_step = step_microseconds(add, arguments)

@@ -33,7 +33,7 @@ def new_environment(folder: Path) -> Path:
 
 
 def sizes(site: Path) -> dict[str, float]:
-    """Megabytes of each package, without bytecode."""
+    """Return the megabytes of each package, without bytecode."""
     found: dict[str, float] = {}
     for path in site.rglob("*"):
         if path.is_file() and "__pycache__" not in path.parts:

@@ -1,8 +1,8 @@
-"""The times of models of a real size, side by side with eager torch: a part of benchmarks.models.
+"""Measures models of a real size against eager torch: a part of benchmarks.models.
 
-On one thread of the CPU, random weights, configurations built here: nothing is downloaded. Each
-model has a process of its own; calls of both take turns, so what another process takes away it
-takes from both. Figures are medians, and in brackets from the first to the last quarter.
+Uses one CPU thread, random weights, and configurations built here: downloads nothing. Each model
+has its own process; calls of both alternate, so that other processes slow down both. Figures are
+medians, with the first and last quartile in brackets.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from time import perf_counter, process_time
 from typing import Any
 
 THREADS = {name: "1" for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")}
-ROUNDS = 5  # of compilations
+ROUNDS = 5  # number of compilations
 Made = tuple[Any, dict[str, Any]]  # a model and its arguments
 
 
@@ -62,7 +62,7 @@ def resnet18(size: int) -> Made:
 class Row:
     title: str
     make: Callable[[], Made]
-    aim: float  # times eager
+    aim: float  # multiple of eager's time
 
 
 def small_llama() -> Made:
@@ -78,15 +78,15 @@ ROWS = {
     "resnet18": Row("ResNet-18, 64 x 64", lambda: resnet18(64), 4),
 }
 COMPILE_AIM = 1.5  # seconds
-# Parts of compiling the first row. torch's own backend does nothing: what it takes is dynamo.
+# Parts of compiling the first row. torch's own backend does nothing: its time is dynamo's.
 COMPILE, DYNAMO = "compile", "dynamo"
 
 
-# In the process of one model ----------------------------------------------------------------------
+# One model's process ------------------------------------------------------------------------------
 
 
 def calls(row: Row, seconds: float) -> dict[str, Any]:
-    """Milliseconds of calls, eager and compiled in turns, and how far their results are apart."""
+    """Return the milliseconds of alternating eager and compiled calls, and their results' error."""
     import torch
 
     model, arguments = _made(row.make)
@@ -103,11 +103,11 @@ def calls(row: Row, seconds: float) -> dict[str, Any]:
 
 
 def compilations(backend: str) -> dict[str, list[float]]:
-    """CPU seconds of the first call, and of our part in it: from the graph that torch's tracing
-    gives to a program that runs.
+    """Return the CPU seconds of the first call, and of our part: from the traced graph to a program
+    that runs.
 
-    The first of each list is that of a process that has compiled nothing yet, so each of the two
-    backends has a process of its own.
+    The first of each list is for a process that has compiled nothing yet, so each of the two
+    backends has its own process.
     """
     import torch
 
@@ -151,7 +151,7 @@ def _made(make: Callable[[], Made]) -> Made:
 
 
 def _cpu_seconds(call: Callable[[], Any]) -> float:
-    """On one thread; waiting for other processes does not count."""
+    """Return the CPU seconds on one thread, without waiting for other processes."""
     start = process_time()
     call()
     return process_time() - start
@@ -187,7 +187,7 @@ def model_line(row: Row, found: dict[str, Any]) -> tuple[str, bool]:
 
 
 def compile_lines(seconds: float) -> tuple[str, bool]:
-    """The whole, and what dynamo, torch's tracing and our own part take of it."""
+    """Return the total time, and the parts of dynamo, torch's tracing and us."""
     found, dynamo = figures(COMPILE, seconds), figures(DYNAMO, seconds)["whole"]
     whole, own = found["whole"], found["own"]
     again = statistics.median(whole[1:])

@@ -1,7 +1,7 @@
-"""Small models of many kinds, as their owners have them: configurations in code, random weights.
+"""Small unmodified models of many kinds, with configurations in code and random weights.
 
-Those of transformers are made by the names of their classes, those of torchvision and timm by the
-names of their functions; some networks are written here. Nothing is downloaded.
+Models of transformers are made by class name, models of torchvision and timm by function name; some
+networks are written here. Downloads nothing.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def _ids() -> Tensor:
 
 
 def _of(name: str, config: dict[str, Any], arguments: dict[str, Callable[[], Any]]) -> Make:
-    """A class of transformers with its configuration."""
+    """Make a class of transformers with its configuration."""
 
     def make() -> Made:
         import transformers
@@ -82,14 +82,14 @@ def _written(kind: Callable[[], nn.Module], pixels: int = PIXELS) -> Make:
     return lambda: (kind(), {"x": torch.randn(2, 3, pixels, pixels)})
 
 
-_NAMES_OF_TORCHVISION: list[torch.library.Library] = []  # which last as long as these
+_NAMES_OF_TORCHVISION: list[torch.library.Library] = []  # keeps the registrations alive
 
 
 def prepare_torchvision() -> None:
-    """Make a torchvision that was built for CUDA one that can be imported without.
+    """Make a torchvision that was built for CUDA importable without CUDA.
 
-    Its compiled operations cannot be loaded, and what it says about their shapes needs their names.
-    transformers imports it, too, so this comes first.
+    Its compiled operations cannot be loaded, but its shape functions need their names. transformers
+    imports torchvision, too, so call this first.
     """
     if find_spec("torchvision") is None or _NAMES_OF_TORCHVISION:
         return
@@ -103,7 +103,7 @@ def prepare_torchvision() -> None:
 
 
 def _of_torchvision(name: str) -> Make:
-    """In eval mode these have no operation of their own."""
+    """Make a model of torchvision, in eval mode, which uses none of its own operations."""
 
     def make() -> Made:
         model = getattr(import_module("torchvision.models"), name)(num_classes=10)
@@ -120,7 +120,7 @@ def _of_timm(name: str, pixels: int = PIXELS, **options: Any) -> Make:
     return make
 
 
-# Networks that are written here -------------------------------------------------------------------
+# Own networks -------------------------------------------------------------------------------------
 
 
 def _convolved(given: int, wanted: int, size: int = 3, step: int = 1, groups: int = 1) -> Any:
@@ -132,7 +132,7 @@ def _convolved(given: int, wanted: int, size: int = 3, step: int = 1, groups: in
 
 
 class Bottleneck(nn.Module):
-    """Of ResNet-50."""
+    """Block of ResNet-50."""
 
     def __init__(self, given: int, inner: int, step: int):
         super().__init__()
@@ -150,7 +150,7 @@ class Bottleneck(nn.Module):
 
 
 class ResNet50(nn.Module):
-    """With a quarter of the channels."""
+    """ResNet-50 with a quarter of the channels."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -232,7 +232,7 @@ class ShuffleNet(nn.Module):
 
 
 class Generator(nn.Module):
-    """Of a DCGAN: an image from the first numbers of the given one."""
+    """Generator of a DCGAN: makes an image from the first numbers of the input image."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -248,7 +248,7 @@ class Generator(nn.Module):
 
 
 class Recurrent(nn.Module):
-    """The rows of an image as a sequence, for an LSTM and a GRU."""
+    """Runs an LSTM and a GRU on the rows of an image as a sequence."""
 
     def __init__(self) -> None:
         super().__init__()

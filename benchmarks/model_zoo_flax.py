@@ -28,7 +28,7 @@ class Convolutions(linen.Module):
 
 
 class Decoded(linen.Module):
-    """An image made smaller and larger again."""
+    """Downsamples and upsamples an image."""
 
     @linen.compact
     def __call__(self, x: Any) -> Any:
@@ -57,7 +57,7 @@ class Recurrent(linen.Module):
 
 
 class Mixer(nnx.Module):
-    """Of nnx: patches mixed along both axes."""
+    """Module of nnx that mixes patches along both axes."""
 
     def __init__(self) -> None:
         rngs = nnx.Rngs(0)

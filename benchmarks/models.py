@@ -30,9 +30,9 @@ from .model_zoo import ROWS, prepare_torchvision  # noqa: E402
 
 OF_FLAX = ("flax-mlp", "flax-cnn", "flax-decoder", "flax-transformer", "flax-rnn", "nnx-mixer")
 NAMES = (*ROWS, *OF_FLAX)
-# Times eager: small models are mostly calls of Python, ours as well as torch's.
+# Multiple of eager's time: small models mostly call Python, in ours as in torch's.
 AIM = 8.0
-TOLERANCE = 2e-5  # of the largest number of a result, in f32
+TOLERANCE = 2e-5  # relative to the largest number of a result, in f32
 CALLS = 5
 
 
@@ -51,7 +51,7 @@ class Found:
 
 
 def judge(name: str) -> Found:
-    """Compile one of the models, and compare it with itself."""
+    """Compile a model, and compare it with the uncompiled one."""
     from ttl.diagnostics import CompileError
 
     try:
@@ -60,7 +60,7 @@ def judge(name: str) -> Found:
             warnings.simplefilter("ignore")
             wanted, found = _arrays(eager()), _arrays(compiled())
             error = _apart(wanted, found)
-            if error > TOLERANCE:  # eager's own kernels may be as far from the truth
+            if error > TOLERANCE:  # eager's own kernels may have the same error
                 truth = _arrays(exact())
                 error = max(error - _apart(truth, wanted), _apart(truth, found))
             if error > TOLERANCE:
@@ -73,7 +73,7 @@ def judge(name: str) -> Found:
     return Found(name, "right" if ratio <= AIM else "slower", "", error, ratio)
 
 
-# As its owner has it, compiled, and as its owner has it in f64.
+# The model unmodified, compiled, and unmodified in f64.
 Calls = tuple[Callable[[], Any], Callable[[], Any], Callable[[], Any]]
 
 
@@ -87,9 +87,9 @@ def _of_torch(name: str) -> Calls:
     torch.manual_seed(0)
     model, arguments = ROWS[name]()
     for module in model.eval().modules():
-        if isinstance(module, torch.nn.Conv2d):  # so that something is left after many of them
+        if isinstance(module, torch.nn.Conv2d):  # keeps values from vanishing after many layers
             torch.nn.init.kaiming_normal_(module.weight)
-    moved = copy.deepcopy(model).to("tt")  # so that nothing is left to the CPU
+    moved = copy.deepcopy(model).to("tt")  # so that nothing runs on the CPU
     given = {key: _placed(value) for key, value in arguments.items()}
     compiled = torch.compile(moved, backend="tt")
     without = torch.no_grad()
@@ -127,7 +127,7 @@ def _placed(value: Any) -> Any:
 
 
 def _arrays(value: Any) -> list[Any]:
-    """Of what a model returns, the arrays that are not empty, in f32."""
+    """Return the non-empty arrays of a model's result, in f32."""
     import numpy as np
     import torch
     from torch.utils import _pytree as pytree
@@ -139,7 +139,7 @@ def _arrays(value: Any) -> list[Any]:
 
 
 def _apart(wanted: Sequence[Any], found: Sequence[Any]) -> float:
-    """The largest error, measured by the largest number of its tensor."""
+    """Return the largest error, relative to the largest number of its tensor."""
     if [each.shape for each in wanted] != [each.shape for each in found]:
         return float("inf")
     errors = [

@@ -1,4 +1,4 @@
-"""Running a command and knowing what it cost."""
+"""Runs commands and measures their cost."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TTL = (sys.executable, "-c", "from ttl.cli import main; raise SystemExit(main())
 @dataclass(frozen=True, slots=True)
 class Cost:
     wall_seconds: float
-    cpu_seconds: float  # of the process and the processes it waited for
+    cpu_seconds: float  # of the process and its children
 
 
 def run(
@@ -28,8 +28,8 @@ def run(
     environment: Mapping[str, str] | None = None,
     errors: int | None = None,
 ) -> Cost:
-    """Run a command in the project's folder; raises CalledProcessError when it fails. `errors` is
-    the place of its stderr, if that is not ours.
+    """Run a command in the project's folder; raise CalledProcessError if it fails. `errors` is its
+    stderr, if not ours.
     """
     output = None if show else subprocess.DEVNULL
     variables = {**os.environ, **(environment or {})}
@@ -46,8 +46,8 @@ def run(
 def output_of(
     command: Sequence[str], environment: Mapping[str, str] | None = None
 ) -> tuple[str, float]:
-    """What a command prints in the project's folder, and the CPU seconds of its processes;
-    SystemExit with what it wrote when it fails.
+    """Run a command in the project's folder; return its output and its processes' CPU seconds.
+    Raises SystemExit with its output if it fails.
     """
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     variables = {**os.environ, **(environment or {})}

@@ -1,4 +1,4 @@
-"""The rows of `make bench`: what is measured, how, and what is wanted."""
+"""Rows of `make bench`: measurements and their limits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ HOST = {"TTL_BACKEND": "host"}
 EXAMPLE = "examples/elementwise.py"
 BLAS, ONE_THREAD, PEER, COMPILER = "numpy's BLAS, 1 thread", "1 thread", "tt-lang-sim", "tt-lang"
 THREADS = (2, 4, 8, 16)
-# A program: how many times faster it is to be on two cores.
+# Programs, with their wanted speedup on two cores.
 SCALED = {
     "add 4096x4096, 4x4": (("add.py", "4096", "4"), 1.8),
     "matmul 2048^3, 4x4": (("matmul.py", "2048", "4"), 1.8),
@@ -30,7 +30,7 @@ SCALED = {
     "multicast matmul 2048^3, 4x4": (("multicast_matmul.py", "2048", "4"), 1.5),
 }
 FIRST_CALLS = ("softmax", "add-4x4", "matmul-8x8")
-KERNELS = ("add", "matmul", "bias-relu")  # that both compilers compile in processes of their own
+KERNELS = ("add", "matmul", "bias-relu")  # compiled by both compilers in separate processes
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ def _launch(bench: Bench) -> Measured:
 
 
 def _large(clock: str, bench: Bench) -> Measured:
-    """On all cores; one call, which is the first."""
+    """Measure one call, the first, on all cores."""
     once = {**HOST, "BENCH_WARM": "0"}
     timing = bench.program(("matmul.py", "8192", "4"), once)
     return Measured(timing.cpu if clock == "CPU" else timing.wall, timing)
@@ -145,7 +145,7 @@ def _times_faster(row: Compared, bench: Bench) -> Measured:
 
 
 def _first_call(row: Compared, bench: Bench) -> Measured:
-    """Of several processes, because each has one first call."""
+    """Measure the first call in several processes, since each has only one."""
     runs = [bench.program(row.command, {"BENCH_WARM": "2", "BENCH_RUN": str(number)})
             for number in range(bench.runs)]  # fmt: skip
     firsts = [run.first for run in runs if run.first is not None]
@@ -154,7 +154,7 @@ def _first_call(row: Compared, bench: Bench) -> Measured:
     ours = Timing(first, tuple(cost for run in runs for cost in run.warm))
     try:
         theirs = bench.public(row.command)
-    except NotMeasured:  # the figure needs them not
+    except NotMeasured:  # the figure does not need them
         theirs = None
     return Measured(1000 * (middle - ours.cpu), ours, theirs)
 
@@ -166,7 +166,7 @@ def _multicast(bench: Bench) -> Measured:
 
 
 def _traced(bench: Bench) -> Measured:
-    """By turns, in processes of their own; the file is written within the call."""
+    """Measure traced and plain calls alternately in separate processes; a call writes the file."""
     plain, traced = [], []
     command = ("add.py", "1024", "1")
     with tempfile.TemporaryDirectory() as folder:
@@ -226,13 +226,13 @@ def _first_host(bench: Bench) -> Measured:
 def _cold_compile(bench: Bench) -> Measured:
     with tempfile.TemporaryDirectory() as folder:
         command = [*TTL, "compile", "--compile-only", EXAMPLE, "-o", folder]
-        bench.commands(command, 1)  # writes bytecode, as an installation has it
+        bench.commands(command, 1)  # writes bytecode, like an installation
         timing = Timing(None, tuple(bench.commands(command, bench.runs + 2)))
     return Measured(timing.cpu, timing)
 
 
 def _compile_process(bench: Bench) -> Measured:
-    """The same kernels by turns, on the same Python."""
+    """Measure both compilers alternately on the same kernels and Python."""
     ours: list[Cost] = []
     theirs: list[Cost] = []
     python = bench.compiler_python()

@@ -15,7 +15,7 @@ from typing import Any
 from benchmarks.processes import ROOT
 from benchmarks.timing import Line, Timing, line_from_json
 
-RESULTS = ROOT / "benchmarks" / "results.json"  # what README.md shows
+RESULTS = ROOT / "benchmarks" / "results.json"  # the results in README.md
 README = ROOT / "README.md"
 BEGIN, END = "<!-- from benchmarks/results.json: begin -->", "<!-- end -->"
 
@@ -33,7 +33,7 @@ SHORT_RULE = "|---|---:|---:|---:|---|---:|---:|"
 
 
 def line_text(line: Line) -> str:
-    """All that is known of a row."""
+    """Return a row's text."""
     ours, other = line.measured.ours, line.measured.other
     cells = (
         line.title, _figure(line), _wanted(line), *_cells(ours), _name(line),

@@ -1,4 +1,4 @@
-"""What calls cost, and rows of the table of `make bench`: as values and as JSON."""
+"""Costs of calls, and rows of the table of `make bench`, as values and as JSON."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from benchmarks.processes import Cost
 
 
 class NotMeasured(Exception):
-    """A tool is missing, a program failed, or the machine is too small; why."""
+    """A tool is missing, a program failed, or the machine is too small; the text is the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """The calls of a process, or processes: the first one, if it counts for itself, and others."""
+    """Calls of one or several processes: the first one, if it counts separately, and others."""
 
     first: Cost | None
     warm: tuple[Cost, ...]
@@ -46,26 +46,26 @@ def _spread(values: Sequence[float]) -> tuple[float, float]:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """The figure of a row, and the times that it was made of."""
+    """Figure of a row, and the times that it is made from."""
 
     figure: float | None
     ours: Timing | None = None
     other: Timing | None = None
-    why: str = ""  # there is no figure
+    why: str = ""  # the reason why there is no figure
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A row of the table with what was measured."""
+    """Row of the table with its measurements."""
 
     name: str
     title: str
     unit: str
     wanted: float | None
     at_least: bool
-    other_name: str  # what it is compared with
+    other_name: str  # the name of the other measurement
     measured: Measured
-    load: float = 0.0  # of the machine when it began, of one minute
+    load: float = 0.0  # one-minute load of the machine at the start
 
     @property
     def is_met(self) -> bool | None:
@@ -79,7 +79,7 @@ class Line:
 
 
 def timing_from(program: Mapping[str, Any]) -> Timing:
-    """From what programs print (programs/measure.py), and what line_to_json() keeps of it."""
+    """Read a program's output (programs/measure.py), or line_to_json()'s copy of it."""
     first = program.get("first")
     return Timing(
         None if first is None else _cost(first),
@@ -118,14 +118,14 @@ def line_from_json(found: Mapping[str, Any]) -> Line:
 
 
 def _cost(pair: Sequence[float | None]) -> Cost:
-    """The wall of older figures is not known."""
+    """Read a cost; older figures have no wall time."""
     cpu, wall = pair
     assert cpu is not None
     return Cost(wall_seconds=math.nan if wall is None else wall, cpu_seconds=cpu)
 
 
 def _timing(timing: Timing) -> dict[str, Any]:
-    """[CPU, wall] of each call, in seconds."""
+    """Return [CPU, wall] of each call, in seconds."""
     pairs = [_pair(cost) for cost in timing.warm]
     first = None if timing.first is None else _pair(timing.first)
     return {"first": first, "warm": pairs, "peak_bytes": timing.peak_bytes}

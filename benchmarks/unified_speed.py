@@ -1,4 +1,4 @@
-"""How much longer a unified operation takes to compile than its kernels written by hand.
+"""Compares the compile time of unified operations and of their handwritten kernels.
 
 python -m benchmarks.unified_speed
 
@@ -16,12 +16,12 @@ from time import process_time
 from typing import Any
 
 ROOT = Path(__file__).parents[1]
-MOST = 1.3  # times as long
+MOST = 1.3  # the largest allowed ratio
 ROUNDS = 5
 
 
 def seconds(make: Callable[[], Any], tensors: tuple[Any, ...]) -> float:
-    """Of one compilation, with nothing remembered of the operation."""
+    """Return the seconds of one compilation without cached results."""
     from ttl.config import Config
     from ttl.driver.compile import compile_operation
     from ttl.target import load

@@ -22,14 +22,14 @@ from ttl.trace import EventKind
 ROOT = Path(__file__).parents[1]
 LIMIT_BYTES, LIMIT_SECONDS = 20_000_000, 2.0
 RUNS = 5
-# Milliseconds from a click on + to the end of the frame.
+# JavaScript: milliseconds from a click on + to the end of the frame.
 ZOOM = """new Promise((done) => {
     const start = performance.now();
     document.querySelector('.group button:nth-child(2)').click();
     requestAnimationFrame(() => setTimeout(() => done(performance.now() - start)));
 })"""
 PIPE = "pipe (0, 0) -> (1:8, 0)"
-# What each kernel does again and again: kind, subject, value, line.
+# Events that each kernel repeats: kind, subject, value, line.
 STEPS = {
     "read": (
         ("buffer_reserve", "a_dfb", 1, 46), ("copy_start", "a", 8192, 49),
@@ -52,7 +52,7 @@ STEPS = {
 
 
 def random_run(nodes: int, events_of_node: int) -> Events:
-    """Kernels of all nodes, in a random order of their events."""
+    """Make events of the kernels of all nodes, in random order."""
     found = Events()
     kinds = {kind.value: number for number, kind in enumerate(EventKind)}
     own = events_of_node // len(STEPS)
@@ -78,7 +78,7 @@ def random_run(nodes: int, events_of_node: int) -> Events:
 
 
 def first_paints(file: Path) -> list[tuple[float, float]]:
-    """Seconds to the first paint, and of a zoom; of some navigations."""
+    """Return the seconds to the first paint and of a zoom, for some navigations."""
     sys.path.insert(0, str(ROOT / "tests"))
     from view.chromium import install_chromium, opened, page_address
 

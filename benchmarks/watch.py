@@ -19,7 +19,7 @@ from pathlib import Path
 from benchmarks.comparison import figures, machine, program_command
 from benchmarks.processes import TTL, output_of
 
-RUNS = 5  # the least of them: what other processes take away is not ours
+RUNS = 5  # use the fastest run, which other processes slow down least
 LIMIT = 1.25
 PROGRAMS = {
     "simulator: add, one-tile blocks": ("add.py", "1024", "1"),
@@ -30,7 +30,7 @@ PROGRAMS = {
 
 
 def yardstick() -> float:
-    """CPU seconds of work that has nothing to do with pyttlang: names, numbers and dictionaries."""
+    """Return the CPU seconds of work unrelated to pyttlang: names, numbers and dictionaries."""
     start = time.process_time()
     seen: dict[int, int] = {}
     for number in range(400_000):
@@ -67,7 +67,7 @@ def cpu_seconds_of(command: Sequence[str]) -> float:
 
 
 def own_seconds_of(command: Sequence[str]) -> float:
-    """Of the calls that a program measures itself."""
+    """Return the CPU seconds of the calls that a program measures itself."""
     return figures(command).cpu
 
 
@@ -81,7 +81,7 @@ def from_json(text: str) -> dict[str, float]:
 
 
 def grown(shares: Mapping[str, float], before: Mapping[str, float]) -> list[str]:
-    """Names of those that take more than LIMIT times what they took."""
+    """Return the names of shares that grew by more than LIMIT."""
     return [name for name, share in shares.items() if share > LIMIT * before.get(name, share)]
 
 

@@ -1,5 +1,5 @@
-"""The commands that an installation brings. They are outside of the package `ttl`, so that they can
-say what is wrong when another distribution has overwritten or removed files of that package.
+"""Commands of an installation. They are outside the package `ttl`, so that they can report when
+another distribution has overwritten or removed files of that package.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def _run(name: str) -> int:
     try:
         status: int = getattr(import_module("ttl.cli"), name)()
     except (AttributeError, ImportError) as error:
-        from _pyttlang_installation import damage  # reads what is installed: 20 ms
+        from _pyttlang_installation import damage  # reads the installed distributions: 20 ms
 
         found = damage()
         if not found:

@@ -1,4 +1,4 @@
-"""How this installation came about, what to type for its extras, and what is wrong with it.
+"""Finds the source of this installation, the command for its extras, and damage to it.
 
 This module is outside of the package `ttl`: it must work when another distribution has overwritten
 or removed files of that package.
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from importlib.metadata import Distribution, PackagePath
 
 COMMANDS = "_pyttlang_commands"  # no other distribution has commands from this module
-PACKAGE_RECORD = "ttl/__init__.py,"  # how a line in RECORD begins if a wheel has the package
+PACKAGE_RECORD = "ttl/__init__.py,"  # start of a line in RECORD of a wheel with the package
 
 
 def own_distribution() -> Distribution | None:
@@ -86,7 +86,7 @@ def _changed(files: list[PackagePath]) -> Iterator[str]:
 
 
 def _lost_commands(files: list[PackagePath]) -> list[str]:
-    """Commands that are gone where others of ours are left; a copy of site-packages has none."""
+    """Return missing commands if others of ours exist; a copy of site-packages has none."""
     commands = [file for file in files if file.parent.name == "bin"]
     gone = [str(file) for file in commands if not Path(str(file.locate())).is_file()]
     return sorted(gone) if len(gone) < len(commands) else []

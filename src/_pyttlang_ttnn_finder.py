@@ -1,9 +1,9 @@
-"""Serves `import ttnn` from `ttl.ttnn` where the real ttnn is not installed.
+"""Serves `import ttnn` from `ttl.ttnn` if the real ttnn is not installed.
 
-So it does for `sim` and `utils`, which programs import that ran in the source tree of the public
-tools. A .pth file imports this at interpreter start, so it imports nothing that Python has not
-loaded already. The finder stands last in `sys.meta_path`: a real ttnn, and a `utils` of the
-program's own, are found before it. The modules are the very objects of `ttl`, not copies.
+Also serves `sim` and `utils`, for programs written for the source tree of the public tools. A .pth
+file imports this at interpreter start, so it imports nothing that Python has not loaded already.
+The finder is last in `sys.meta_path`, so that a real ttnn, and the program's own `utils`, are found
+first. The modules are the objects of `ttl`, not copies.
 """
 
 import sys
@@ -13,7 +13,7 @@ SERVED = ("ttnn", "sim", "utils")
 
 
 class TtnnFinder:
-    """Finds these."""
+    """Finds ttnn, sim and utils."""
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):  # type: ignore[no-untyped-def]
@@ -45,7 +45,7 @@ class TtnnFinder:
 
 
 class FirstFinder(TtnnFinder):
-    """Finds ttnn where a real one is installed, too; commands put it before the others."""
+    """Finds ttnn even if a real one is installed; commands put it before other finders."""
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):  # type: ignore[no-untyped-def]
@@ -54,7 +54,7 @@ class FirstFinder(TtnnFinder):
 
 
 class InsideFinder(TtnnFinder):
-    """Finds the modules inside them, once one is ours; stands first, so that none loads twice."""
+    """Finds submodules of served packages; is first, so that no module loads twice."""
 
     @classmethod
     def find_spec(cls, name, path=None, target=None):  # type: ignore[no-untyped-def]

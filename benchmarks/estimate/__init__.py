@@ -1,1 +1,1 @@
-"""Estimates against published measurements."""
+"""Compares estimates with published measurements."""

@@ -23,7 +23,7 @@ from .examples import PROGRAMS, examples_report, measured
 FOLDER = Path(__file__).parent
 AIM = 0.25
 MARK = "<!-- what follows is written by `python -m benchmarks.estimate -o` -->\n"
-CLOSE = 0.1  # measurements that differ by less have no order
+CLOSE = 0.1  # measurements that differ by less count as equal
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +36,8 @@ class Row:
     predicted: float
     worst: float
     is_independent: bool
-    wall: float | None = None  # of the host, where that is published too
-    whole: float = 0.0  # predicted for all threads
+    wall: float | None = None  # wall time of the host, if published
+    whole: float = 0.0  # prediction for all threads
 
     @property
     def error(self) -> float:
@@ -50,7 +50,7 @@ def measured_rows() -> list[dict[str, Any]]:
 
 
 def predict(row: dict[str, Any]) -> Row:
-    """Runs the row's program in a process of its own."""
+    """Predict a row in a separate process."""
     program = FOLDER / "programs" / row["program"]
     arguments = ["estimate", "--json", "--target", row["chip"], str(program), *row["arguments"]]
     output, _ = output_of([*TTL, *arguments])
@@ -71,15 +71,15 @@ def predict(row: dict[str, Any]) -> Row:
 
 
 def _share_of_thread(found: dict[str, Any], thread: str) -> float:
-    """The source has the time of this thread alone: its share of the whole is that of the typical
-    case, in the best case and in the worst as well.
+    """Return a thread's share of the time, for sources with only this thread's time; the typical
+    case's share also applies to the best and the worst case.
     """
     (own,) = (each["microseconds"] for each in found["threads"] if each["thread"] == thread)
     return float(own / found["microseconds"]["typical"])
 
 
 def _transfer_cycles(found: dict[str, Any], program: Path, kernel: str) -> float:
-    """Of the lines that copy, and of all barriers: what the published zone is around."""
+    """Return the cycles of copying lines and of all barriers, which the published zone covers."""
     text = program.read_text().splitlines()
     busy: float = sum(
         line["busy"]
@@ -92,7 +92,7 @@ def _transfer_cycles(found: dict[str, Any], program: Path, kernel: str) -> float
 
 
 def right_pairs(rows: list[Row]) -> tuple[int, int]:
-    """Pairs of one program and chip that differ in time: those in the right order, and all."""
+    """Count the pairs of one program and chip that differ in time: in correct order, and all."""
     right = total = 0
     for one, other in combinations(rows, 2):
         if (one.group, one.chip) != (other.group, other.chip):

@@ -1,4 +1,4 @@
-"""Examples before and after the change that saves most, and what their estimates cost."""
+"""Runs examples before and after the most valuable change, and measures their estimates."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PROGRAMS: tuple[tuple[str, ...], ...] = (
 class Example:
     name: str
     found: list[dict[str, Any]]
-    estimate_seconds: float  # of CPU
+    estimate_seconds: float  # CPU seconds
     run_seconds: float
 
 

@@ -1,4 +1,4 @@
-"""What the programs here share: inputs, the clock, the comparison and the line of figures.
+"""Shared parts of the programs here: inputs, the clock, the comparison and the line of figures.
 
 Either simulator runs a program as it is. Arrays are numpy's; only where ttl has no `from_numpy`
 do they pass through torch, which that simulator has loaded anyway. Grids are square, because one
@@ -17,12 +17,12 @@ import ttnn
 
 import ttl
 
-WARM = int(os.environ.get("BENCH_WARM", "3"))  # calls after the first one
+WARM = int(os.environ.get("BENCH_WARM", "3"))  # number of calls after the first one
 TOLERANCE = 0.01  # of the largest value expected: some steps of bfloat16, far below a lost block
 
 
 def random_array(random, *shape):
-    """Values from -1 to 1 that bfloat16 holds exactly: both simulators start from the same."""
+    """Return values from -1 to 1 that bfloat16 represents exactly, for equal inputs in both."""
     array = random.integers(-64, 65, size=shape, dtype=np.int8).astype(np.float32)
     array /= 64
     return array
@@ -44,7 +44,7 @@ def measure(operation, inputs, output_shape, reference):
         calls.append(spent(operation, *tensors, output))
         peak = peak or peak_bytes()
         del tensors
-        # Made again from the seed, so that an operation that spoils its inputs is noticed.
+        # Recreated from the seed, to detect an operation that changes its inputs.
         expected = reference(*inputs(np.random.default_rng(seed)))
         errors.append(_error(_array(output), expected))
     report(calls, peak, max(errors))
@@ -52,14 +52,14 @@ def measure(operation, inputs, output_shape, reference):
 
 
 def spent(function, *arguments):
-    """CPU seconds and those of the clock on the wall."""
+    """Return the CPU and wall seconds of a call."""
     cpu, wall = time.process_time(), time.perf_counter()
     function(*arguments)
     return time.process_time() - cpu, time.perf_counter() - wall
 
 
 def report(calls, peak, error):
-    """One line of JSON; the exit status says whether the output was right."""
+    """Print one line of JSON; the exit status tells whether the output was correct."""
     warm = calls[1:] or calls
     figures = {
         "cpu_seconds": statistics.median(cpu for cpu, _ in warm),
@@ -69,12 +69,12 @@ def report(calls, peak, error):
         "error": error,
     }
     print(json.dumps(figures))
-    if not error <= TOLERANCE:  # also where it is NaN
+    if not error <= TOLERANCE:  # also if it is NaN
         sys.exit(f"the output is wrong: off by {error:.1%} of the largest value")
 
 
 def _error(actual, expected):
-    """The largest difference, as a share of the largest value expected."""
+    """Return the largest difference, relative to the largest expected value."""
     return float(np.abs(actual - expected).max() / np.abs(expected).max())
 
 

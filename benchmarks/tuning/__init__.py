@@ -1,1 +1,1 @@
-"""What tuning costs and what it gains."""
+"""Measures the cost and the gain of tuning."""

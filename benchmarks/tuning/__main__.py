@@ -23,7 +23,7 @@ HEAD = ("operation", "trials", "left out", "chosen", "us", "first usable, us", "
 
 
 def tune(program: str, arguments: tuple[str, ...], known: bool) -> tuple[Any, float]:
-    """What `ttl tune` finds, and the CPU seconds of it and of all its processes."""
+    """Run `ttl tune`; return its result, and the CPU seconds of all its processes."""
     options = ["tune", "--json", *([] if known else ["--fresh"])]
     output, cpu_seconds = output_of([*TTL, *options, str(PROGRAMS / program), *arguments])
     (found,) = json.loads(output)

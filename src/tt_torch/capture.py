@@ -39,7 +39,7 @@ def constants_on_cpu() -> Iterator[None]:
         torch._C._set_only_lift_cpu_tensors(before)
 
 
-class Compiled:
+class CompiledGraph:
     """Graph from dynamo, compiled in dynamo's own compile step, one thread at a time.
 
     The call, not the compile step, raises errors of the model, because dynamo would wrap them. A
@@ -131,4 +131,4 @@ def _open_executable(graph: fx.GraphModule, inputs: Sequence[Any]) -> Callable[.
 def register() -> None:
     """Register the backend with torch.compile, if it has not found the entry point."""
     if BACKEND not in torch._dynamo.list_backends(exclude_tags=()):
-        torch._dynamo.register_backend(Compiled, name=BACKEND)
+        torch._dynamo.register_backend(CompiledGraph, name=BACKEND)

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor, fx
 
 from ttgraph.flatbuffer import Runtime, compile_module, run_traced
-from ttgraph.flatbuffer.program import Program
+from ttgraph.flatbuffer.program import GraphProgram
 from ttgraph.flatbuffer.wide import widen_program
 from ttl.config import Config
 from ttl.dialects import print_module
@@ -44,7 +44,7 @@ class Executable:
         )
 
     @property
-    def program(self) -> Program:
+    def program(self) -> GraphProgram:
         return self.runtime.programs[0]
 
     def __call__(self, inputs: Sequence[Any]) -> list[Tensor | None]:

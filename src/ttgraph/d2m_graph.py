@@ -14,7 +14,7 @@ from xdsl.ir import Operation, SSAValue
 from pykernel.dialects import d2m
 from pykernel.passes.pipelines import D2M, find_pass
 from ttgraph.dialects import ttir
-from ttgraph.dialects.graph import MathOp, dense_values
+from ttgraph.dialects.graph import MathOp, Tensor, dense_values
 from ttgraph.passes import run_passes
 from ttgraph.passes.pipelines import TTIR_TO_D2M, make_passes
 from ttl.config import Config
@@ -103,7 +103,7 @@ _ON_HOST: dict[str, Callable[[Sequence[Array], dict[str, Any]], Array]] = {
 }
 
 
-def _run(program: ModuleOp, inputs: Sequence[Array], result: Any, how: Launching) -> Array:
+def _run(program: ModuleOp, inputs: Sequence[Array], result: Tensor, how: Launching) -> Array:
     """From the host and back, as the program has it: what tensors are padded with stays zero."""
     copy = program.clone()
     around = program.parent_op()

@@ -46,9 +46,9 @@ Arrays = Mapping[str, Array]
 class Calls:
     """Calls of ttnn that one call of a pykernel function makes."""
 
-    named: dict[str, Any]  # its tensors; results are added
+    named: dict[str, object]  # its tensors; results are added
     config: Config
-    results: list[Any] = field(default_factory=list)
+    results: list[object] = field(default_factory=list)
 
     def __call__(
         self, op: Operation, args: tuple[object, ...], kwargs: dict[str, object]
@@ -75,7 +75,7 @@ def made_by(calls: Calls | None) -> Iterator[None]:
 
 def _result(
     op: Operation, args: tuple[object, ...], kwargs: dict[str, object], config: Config
-) -> Any:
+) -> object:
     given = _bind(op, args, kwargs)
     arrays = {name: array_of(value) for name, value in given.items() if is_tensor(value)}
     if not arrays:
@@ -96,7 +96,7 @@ def _bind(op: Operation, args: tuple[object, ...], kwargs: dict[str, object]) ->
     return dict(found.arguments)
 
 
-def _make_like(first: Any, values: Array, dtype: DType) -> Any:
+def _make_like(first: Any, values: Array, dtype: DType) -> object:
     if isinstance(first, ttnn.Tensor):
         layout, device = ttnn.TILE_LAYOUT, ttnn.open_device(device_id=0)
         array = np.ascontiguousarray(values)

@@ -13,10 +13,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from math import ceil, prod
-from typing import Any
 
 from ttgraph.flatbuffer import Runtime
-from ttgraph.flatbuffer.program import GenericStep, Program, Step, TensorDescription
+from ttgraph.flatbuffer.program import CallStep, GenericStep, GraphProgram, TensorDescription
 from ttl.studio.estimate import Range, estimate
 from ttl.target import Target
 from ttl.target.costs import Case, Costs, load_costs, read_costs
@@ -67,18 +66,20 @@ def graph_time(runtime: Runtime, name: str, target: Target, data: object = None)
 
 
 def _calls(
-    runtime: Runtime, number: int, program: Program, costs: object, target: Target
+    runtime: Runtime, number: int, program: GraphProgram, costs: object, target: Target
 ) -> Iterator[CallTime]:
     for position, step in enumerate(program.steps):
         if isinstance(step, GenericStep):
             for compiled, recording in runtime.record(number, position):
                 found = estimate(compiled, recording, costs)
                 yield CallTime(found.operation, True, found.microseconds, found.bound)
-        elif isinstance(step, Step) and step.operation not in FREE:
+        elif isinstance(step, CallStep) and step.operation not in FREE:
             yield _roof(step, program, costs, target)
 
 
-def _roof(step: Step, program: Program, data: object, target: Target) -> CallTime:  # rule roof
+def _roof(
+    step: CallStep, program: GraphProgram, data: object, target: Target
+) -> CallTime:  # rule roof
     given, result = program.described(step.inputs), program.tensors[step.output]
     times, bound = [], ""
     for case in Case:
@@ -94,7 +95,7 @@ def _roof(step: Step, program: Program, data: object, target: Target) -> CallTim
 
 
 def _parts(
-    step: Step, given: Sequence[TensorDescription], result: TensorDescription, costs: Costs,
+    step: CallStep, given: Sequence[TensorDescription], result: TensorDescription, costs: Costs,
     target: Target,
 ) -> dict[str, float]:  # fmt: skip
     tiles = max(1, ceil(prod(result.shape) / TILE_ELEMENTS))
@@ -113,7 +114,9 @@ def _parts(
     }
 
 
-def _products(step: Step, given: Sequence[TensorDescription], result: TensorDescription) -> float:
+def _products(
+    step: CallStep, given: Sequence[TensorDescription], result: TensorDescription
+) -> float:
     """Count the products of a tile by a tile."""
     size = prod(result.shape)
     if step.operation in ("matmul", "linear"):
@@ -167,7 +170,7 @@ def _span(times: Range) -> str:
     return f"{times.typical:.3g} ({times.best:.3g} to {times.worst:.3g})"
 
 
-def graph_values(found: GraphTime) -> dict[str, Any]:
+def graph_values(found: GraphTime) -> dict[str, object]:
     return {
         "graph": found.name, "chip": found.chip, "microseconds": asdict(found.microseconds),
         "dispatch": asdict(found.dispatch),

@@ -60,9 +60,9 @@ def bench(
     given = (*args, *kwargs.values())
     tensors = [value for value in given if find_dtype(value) is not None]
     if any(is_real(tensor) for tensor in tensors):
-        return _measured(operation, tensors, args, kwargs, warm_ups, repeats)
+        return _measure(operation, tensors, args, kwargs, warm_ups, repeats)
     if not isinstance(operation, Operation):
-        raise _no_operation(operation)
+        raise _not_an_operation(operation)
     driver = Driver()
     with chosen_options(estimate=True):
         driver.launch(operation, args, kwargs)
@@ -75,14 +75,14 @@ def bench(
     return Bench(times.typical, times.best, times.worst, slowest)
 
 
-def _no_operation(given: object) -> UsageError:
+def _not_an_operation(given: object) -> UsageError:
     message = f"bench() takes an operation, not a {type(given).__name__}"
     help_text = "give it what @ttl.operation made, and the arguments: bench(operation, x, y)"
     broken = codes.WRONG_ARGUMENT.broken(message, help_text)
     return UsageError(broken.at(calling_span()))
 
 
-def _measured(
+def _measure(
     operation: Operation, tensors: list[Any], args: tuple[object, ...], kwargs: dict[str, object],
     warm_ups: int, repeats: int,
 ) -> Bench:  # fmt: skip

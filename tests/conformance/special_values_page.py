@@ -14,7 +14,7 @@ import numpy as np
 from op_samples import numbers_of
 from special_values import MINUS_NAN
 from ttl.semantics.ops import BLOCK_OPS, BlockOp, Domain
-from ttl.semantics.ops.special_values import computed
+from ttl.semantics.ops.special_values import clear_nan_signs
 
 HEAD = """
 ## Special values
@@ -144,7 +144,7 @@ def _result(op: BlockOp, values: tuple[Any, ...], meaning: Any = None) -> str:
     }
     with np.errstate(all="ignore"):
         found = np.asarray((meaning or op.meaning)(*operands, **numbers))
-        found = computed(found) if op.computes else found
+        found = clear_nan_signs(found) if op.computes else found
     return _text(found.astype(np.float32)[0])
 
 

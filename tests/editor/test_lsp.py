@@ -97,7 +97,7 @@ class Editor:
         found = await self.client.text_document_hover_async(at)
         return "" if found is None else found.contents.value  # type: ignore[union-attr]
 
-    async def find_fixes(self, diagnostic: types.Diagnostic) -> list[types.CodeAction]:
+    async def fixes(self, diagnostic: types.Diagnostic) -> list[types.CodeAction]:
         context = types.CodeActionContext([diagnostic])
         asked = types.CodeActionParams(self.document, diagnostic.range, context)
         found: Any = await self.client.text_document_code_action_async(asked)

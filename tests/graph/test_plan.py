@@ -17,8 +17,8 @@ from torch import nn
 import tt_torch  # noqa: F401
 from graph_texts import binary
 from ttgraph.flatbuffer import Runtime
-from ttgraph.flatbuffer.plan import Bound, bind
-from ttgraph.flatbuffer.program import FreeStep, Program, Step, TensorDescription
+from ttgraph.flatbuffer.plan import BoundStep, bind
+from ttgraph.flatbuffer.program import CallStep, FreeStep, GraphProgram, TensorDescription
 from ttgraph.graph_ops import BINARY, REDUCTIONS, UNARY
 from ttl import ttnn
 from ttl.semantics.dtypes import bfloat16, float32, int32
@@ -121,11 +121,11 @@ def described(*shape: int, dtype=float32) -> TensorDescription:
 
 def test_an_id_that_is_used_again_is_another_value() -> None:
     steps = (
-        Step("neg", (1,), 2), Step("abs", (2,), 3), FreeStep(2), Step("exp", (1,), 2),
-        Step("subtract", (2, 3), 4), Step("tanh", (1,), 5),
+        CallStep("neg", (1,), 2), CallStep("abs", (2,), 3), FreeStep(2), CallStep("exp", (1,), 2),
+        CallStep("subtract", (2, 3), 4), CallStep("tanh", (1,), 5),
     )  # fmt: skip
     tensors = {number: described(4) for number in range(1, 6)}
-    plan = bind(Program("main", (1,), (4,), steps, tensors), refuse, refuse, refuse)
+    plan = bind(GraphProgram("main", (1,), (4,), steps, tensors), refuse, refuse, refuse)
     a = drawn(4)
     assert (plan.run([a])[0] == np.exp(a) - np.abs(a)).all()
     assert len(plan.steps) == 4  # nobody asks for the last one
@@ -133,12 +133,13 @@ def test_an_id_that_is_used_again_is_another_value() -> None:
 
 def test_what_depends_on_no_input_is_computed_once() -> None:
     steps = (
-        Step("arange", (), 2, {"shape": (4,), "dim": 0}), Step("typecast", (2,), 3),
-        Step("exp", (3,), 4), Step("exp", (3,), 5), Step("add", (4, 5), 6), Step("add", (1, 6), 7),
+        CallStep("arange", (), 2, {"shape": (4,), "dim": 0}), CallStep("typecast", (2,), 3),
+        CallStep("exp", (3,), 4), CallStep("exp", (3,), 5),
+        CallStep("add", (4, 5), 6), CallStep("add", (1, 6), 7),
     )  # fmt: skip
     tensors = {number: described(4) for number in range(1, 8)} | {2: described(4, dtype=int32)}
-    plan = bind(Program("main", (1,), (7,), steps, tensors), refuse, refuse, refuse)
-    assert [type(step) for step in plan.steps] == [Bound]
+    plan = bind(GraphProgram("main", (1,), (7,), steps, tensors), refuse, refuse, refuse)
+    assert [type(step) for step in plan.steps] == [BoundStep]
     assert (plan.run([np.zeros(4, np.float32)])[0] == 2 * np.exp(np.arange(4, dtype="f4"))).all()
 
 
@@ -164,7 +165,7 @@ def test_arrays_give_the_bits_that_tensors_give(name, dtype) -> None:
         arrays[1] = np.abs(arrays[1]) + 1
     tensors = {number: described(5, 33, dtype=dtype) for number in range(count + 1)}
     inputs = tuple(range(count))
-    program = Program("main", inputs, (count,), (Step(name, inputs, count),), tensors)
+    program = GraphProgram("main", inputs, (count,), (CallStep(name, inputs, count),), tensors)
     (found,) = bind(program, refuse, refuse, refuse).run(arrays)
     wanted = of_tensors(name, arrays, [dtype] * count, dtype)
     assert found.dtype == wanted.dtype
@@ -175,9 +176,9 @@ def test_arrays_give_the_bits_that_tensors_give(name, dtype) -> None:
 @pytest.mark.parametrize("name", REDUCTIONS)
 def test_reductions_of_arrays_give_the_bits_that_those_of_tensors_give(name, dtype) -> None:
     array = (4 * drawn(5, 33)).astype(dtype.storage)
-    step = Step(name, (0,), 1, {"dim_arg": [1], "keep_dim": True})
+    step = CallStep(name, (0,), 1, {"dim_arg": [1], "keep_dim": True})
     tensors = {0: described(5, 33, dtype=dtype), 1: described(5, 1, dtype=dtype)}
-    (found,) = bind(Program("main", (0,), (1,), (step,), tensors), refuse, refuse, refuse).run(
+    (found,) = bind(GraphProgram("main", (0,), (1,), (step,), tensors), refuse, refuse, refuse).run(
         [array]
     )
     wanted = of_tensors(name, [array], [dtype], dtype, dim=[1], keepdim=True)

@@ -47,7 +47,6 @@ PRIVATE: dict[str, tuple[set[str], str]] = {
     ),
     "ttgraph/dialects/stablehlo/control.py": ({"_ssa_values"}, PARSER),
     "ttgraph/dialects/stablehlo/shardings.py": ({"_parse_dialect_symbol_body"}, PARSER),
-    "ttgraph/dialects/stablehlo/text.py": ({"_typeshed"}, "for type checkers, never imported"),
     "ttgraph/dialects/ttnn.py": ({"_parse_dialect_symbol_body"}, PARSER),
     "ttl/dialects/verification.py": ({"_successors"}, LINKS),
     "ttl/frontend/functions.py": ({"_ParameterKind"}, "the type of a public value of inspect"),
@@ -259,7 +258,7 @@ MUTATING = {"add", "append", "clear", "discard", "extend", "insert", "pop", "pop
             "setdefault", "update"}  # fmt: skip
 
 
-FIXED = ("frozen=True", "NamedTuple", "Enum", "Attribute", "Value")
+FIXED = ("frozen=True", "NamedTuple", "Enum", "Attribute", "EqualParts")
 
 
 def may_change(node: ast.ClassDef) -> bool:

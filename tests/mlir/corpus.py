@@ -30,7 +30,7 @@ from ttgraph.cli.opt import apply_passes
 from ttgraph.cli.opt_options import SEPARATOR
 from ttgraph.dialects import make_context
 from ttgraph.flatbuffer import Runtime, compile_module
-from ttgraph.flatbuffer.program import Program
+from ttgraph.flatbuffer.program import GraphProgram
 from ttl.diagnostics import RuleBroken, TTLError
 from ttl.dialects import print_module
 from ttl.dialects.reading import parse_module
@@ -143,7 +143,7 @@ def _run_graph(module: ModuleOp) -> None:
                 runtime.run(_inputs(program), program=number)
 
 
-def _inputs(program: Program) -> list[np.ndarray]:
+def _inputs(program: GraphProgram) -> list[np.ndarray]:
     """Numbers from 0 to 1: places and truths among them are in range."""
     rng = np.random.default_rng(1)
     given = program.described(program.inputs)

@@ -273,8 +273,8 @@ MUTANTS = (
     Mutant(
         "pipe-roles",
         PIPES,
-        "or not role.open_calls:\n        raise end.refused(kernel, \"if_dst\")",
-        ":\n        raise end.refused(kernel, \"if_dst\")",
+        "or not role.open_calls:\n        raise end.wrong_use(kernel, \"if_dst\")",
+        ":\n        raise end.wrong_use(kernel, \"if_dst\")",
     ),
     Mutant(
         "if-src-if-dst",

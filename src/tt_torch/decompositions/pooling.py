@@ -20,7 +20,7 @@ aten = torch.ops.aten
 
 
 @dataclass(frozen=True, slots=True)
-class Axis:
+class WindowAxis:
     """Movement of a window along one axis."""
 
     size: int
@@ -59,7 +59,7 @@ def _strided(x: Tensor, dim: int, first: int, span: int, step: int) -> Tensor:
     return part if step == 1 else part[(slice(None),) * dim + (slice(None, None, step),)]
 
 
-def _side_by_side(x: Tensor, dim: int, axis: Axis, filling: Any) -> Tensor:
+def _side_by_side(x: Tensor, dim: int, axis: WindowAxis, filling: Any) -> Tensor:
     """Return each window's elements along an axis as a new dimension after it."""
     size, count = x.shape[dim], axis.outs(x.shape[dim])
     starts = torch.arange(count, device=x.device)[:, None] * axis.stride - axis.padding
@@ -78,10 +78,10 @@ def _axes(
     padding: Sequence[int] = (0,),
     dilation: Sequence[int] = (1,),
     ceil_mode: bool = False,
-) -> list[Axis]:
+) -> list[WindowAxis]:
     lists = [for_each(each, count) for each in (sizes, stride or sizes, padding, dilation)]
     return [
-        Axis(size, step, edge, apart, ceil_mode)
+        WindowAxis(size, step, edge, apart, ceil_mode)
         for size, step, edge, apart in zip(*lists, strict=True)
     ]
 
@@ -95,7 +95,7 @@ def _max_pool(count: int, x: Tensor, *window: Any) -> Any:
     return _largest(x, axes), _place_of_largest(x, axes)
 
 
-def _largest(x: Tensor, axes: Sequence[Axis]) -> Tensor:
+def _largest(x: Tensor, axes: Sequence[WindowAxis]) -> Tensor:
     for dim, axis in enumerate(axes, x.ndim - len(axes)):
         if axis.size > MOST_STEPS:
             x = _side_by_side(x, dim, axis, lowest(x.dtype)).amax(dim + 1)
@@ -104,7 +104,7 @@ def _largest(x: Tensor, axes: Sequence[Axis]) -> Tensor:
     return x
 
 
-def _place_of_largest(x: Tensor, axes: Sequence[Axis]) -> Tensor:
+def _place_of_largest(x: Tensor, axes: Sequence[WindowAxis]) -> Tensor:
     """Return the first index of the largest element of each window, for adjacent windows."""
     plane = x.shape[-len(axes) :]
     counted = torch.arange(prod(plane), device=x.device).reshape(plane)
@@ -114,7 +114,7 @@ def _place_of_largest(x: Tensor, axes: Sequence[Axis]) -> Tensor:
     return places.expand(values.shape).gather(-1, chosen).squeeze(-1)
 
 
-def _windows(x: Tensor, axes: Sequence[Axis], filling: Any) -> Tensor:
+def _windows(x: Tensor, axes: Sequence[WindowAxis], filling: Any) -> Tensor:
     """Return each window's elements as a new dimension."""
     for dim, axis in enumerate(axes, x.ndim - len(axes)):
         x = _side_by_side(x, dim, axis, filling).movedim(dim + 1, -1)
@@ -196,7 +196,7 @@ def _avg_pool(
     return (y / _divisor(x, axes, count_include_pad, divisor_override)).to(x.dtype)
 
 
-def _divisor(x: Tensor, axes: Sequence[Axis], with_padding: bool, given: int | None) -> Any:
+def _divisor(x: Tensor, axes: Sequence[WindowAxis], with_padding: bool, given: int | None) -> Any:
     is_full = not axes[0].ceil_mode and (with_padding or not any(axis.padding for axis in axes))
     if given is not None or is_full:
         return given or prod(axis.size for axis in axes)
@@ -207,7 +207,7 @@ def _divisor(x: Tensor, axes: Sequence[Axis], with_padding: bool, given: int | N
     return found
 
 
-def _counts(size: int, axis: Axis, with_padding: bool, device: Any) -> Tensor:
+def _counts(size: int, axis: WindowAxis, with_padding: bool, device: Any) -> Tensor:
     """Count the elements of an axis in each window."""
     starts = torch.arange(axis.outs(size), device=device) * axis.stride - axis.padding
     ends = (starts + axis.size).clamp(max=size + axis.padding)

@@ -19,7 +19,7 @@ def for_each(values: Sequence[int], count: int) -> Sequence[int]:
     return list(values) * count if len(values) == 1 else values
 
 
-class Moves(NamedTuple):
+class WindowMoves(NamedTuple):
     """Movement of a convolution's window, in the operation's arguments."""
 
     stride: Sequence[int]
@@ -29,7 +29,7 @@ class Moves(NamedTuple):
     output_padding: Sequence[int]
     groups: int
 
-    def along(self, axes: int) -> Moves:
+    def along(self, axes: int) -> WindowMoves:
         """Return the moves with a value for each of `axes` axes."""
         return self._replace(
             stride=for_each(self.stride, axes),
@@ -42,7 +42,7 @@ class Moves(NamedTuple):
 def convolution(x: Tensor, weight: Tensor, bias: Tensor | None, *given: Any) -> Any:
     """Decompose a convolution, unless it is a window over one or two axes."""
     axes = weight.ndim - 2
-    moves = Moves(*given).along(axes)
+    moves = WindowMoves(*given).along(axes)
     if x.ndim == axes + 1:
         return aten.convolution(x[None], weight, bias, *moves)[0]
     if axes == 3:
@@ -70,10 +70,10 @@ def _of_patches(x: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
     return found if bias is None else found + bias.reshape(-1, *[1] * len(sizes))
 
 
-def _of_three_axes(x: Tensor, weight: Tensor, bias: Tensor | None, moves: Moves) -> Any:
+def _of_three_axes(x: Tensor, weight: Tensor, bias: Tensor | None, moves: WindowMoves) -> Any:
     """Convolve over three axes: sum convolutions of planes over the weights' first axis."""
     stride, padding, dilation, transposed, more, groups = moves
-    in_plane = Moves(stride[1:], padding[1:], dilation[1:], transposed, more[1:], groups)
+    in_plane = WindowMoves(stride[1:], padding[1:], dilation[1:], transposed, more[1:], groups)
 
     def of_planes(part: Tensor, place: int) -> Tensor:
         planes = part.transpose(1, 2).flatten(0, 1)
@@ -112,7 +112,7 @@ def convolution_backward(
     """
     axes = weight.ndim - 2
     *options, wanted = given
-    moves = Moves(*options).along(axes)
+    moves = WindowMoves(*options).along(axes)
     stride, padding, dilation, transposed, *_ = moves
     of_x = of_weight = None
     if wanted[0]:
@@ -136,13 +136,13 @@ def convolution_backward(
     return of_x, of_weight, of_bias
 
 
-def _of_weights(x: Tensor, grad: Tensor, sizes: Sequence[int], moves: Moves) -> Tensor:
+def _of_weights(x: Tensor, grad: Tensor, sizes: Sequence[int], moves: WindowMoves) -> Tensor:
     """Convolve with the gradient as window: batches become channels, strides become dilations."""
     (batch, channels), groups = x.shape[:2], moves.groups
     apart = x.reshape(batch, groups, channels // groups, *x.shape[2:])
     apart = apart.transpose(0, 2).flatten(1, 2)  # (channels of a group, groups * batch, ...)
     none = [0] * len(sizes)
-    turned = Moves(moves.dilation, moves.padding, moves.stride, False, none, groups)
+    turned = WindowMoves(moves.dilation, moves.padding, moves.stride, False, none, groups)
     found = aten.convolution(apart, grad.transpose(0, 1), None, *turned)
     for axis, size in enumerate(sizes):
         found = found.narrow(2 + axis, 0, size)

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from xdsl.ir import SSAValue
 
-from tt_torch.decompositions.windows import Moves
+from tt_torch.decompositions.windows import WindowMoves
 from ttgraph.dialects import stablehlo
 from ttgraph.dialects.stablehlo import Axis, ConvolutionNumbers, shape_of
 
@@ -21,7 +21,7 @@ def convolution(
     emitter: Emitter, x: SSAValue, weight: SSAValue, bias: SSAValue | None, *given: Any
 ) -> SSAValue:
     sizes = shape_of(weight)[2:]
-    stride, padding, dilation, transposed, more, groups = Moves(*given).along(len(sizes))
+    stride, padding, dilation, transposed, more, groups = WindowMoves(*given).along(len(sizes))
     lists = zip(sizes, stride, padding, dilation, more, strict=True)
     numbers = ConvolutionNumbers.channels_first(len(sizes))
     if transposed:

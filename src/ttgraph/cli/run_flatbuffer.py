@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from ttgraph.flatbuffer import Runtime, run_traced
-from ttgraph.flatbuffer.program import Program
+from ttgraph.flatbuffer.program import GraphProgram
 from ttl.cli.arrays import (
-    Result,
+    NamedArray,
     add_array_arguments,
     make_not_arrays,
     random_array,
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     described = enumerate(zip(outputs, program.described(program.outputs), strict=True))
     names = program.named(program.output_names, program.outputs)
     results = [
-        Result(names[n], f"output {n}" if names[n] == f"arr_{n}" else names[n], a, tensor.dtype)
+        NamedArray(names[n], f"output {n}" if names[n] == f"arr_{n}" else names[n], a, tensor.dtype)
         for n, (a, tensor) in described
     ]
     write_results(results, options.outputs)
@@ -70,7 +70,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _show(program: Program) -> None:
+def _show(program: GraphProgram) -> None:
     """Print a line for each input and output: its name, shape and element type."""
     for kind, names, ids in (
         ("input", program.input_names, program.inputs),
@@ -80,7 +80,7 @@ def _show(program: Program) -> None:
             print(f"{kind:6} {name}  {tuple(tensor.shape)} {tensor.dtype.spelling}")
 
 
-def _read_inputs(file: str, program: Program) -> list[Array]:
+def _read_inputs(file: str, program: GraphProgram) -> list[Array]:
     arrays = read_archive(file)
     counted = [f"arr_{position}" for position in range(len(program.inputs))]
     names = program.named(program.input_names, program.inputs)
@@ -91,7 +91,7 @@ def _read_inputs(file: str, program: Program) -> list[Array]:
     raise make_not_arrays(f"{file} has {', '.join(arrays) or 'no array'}, and not {wanted}")
 
 
-def random_inputs(program: Program, seed: int) -> list[Array]:
+def random_inputs(program: GraphProgram, seed: int) -> list[Array]:
     generator = np.random.default_rng(seed)
     described = program.described(program.inputs)
     return [random_array(tensor.shape, tensor.dtype, generator) for tensor in described]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ttl.cli.arrays import (
-    Result,
+    NamedArray,
     add_array_arguments,
     make_not_arrays,
     random_array,
@@ -54,7 +54,7 @@ def run(options: argparse.Namespace) -> int:
         arrays = _inputs(options, program)
         outputs = program.run(arrays)
     named = enumerate(zip(outputs, program.outputs, strict=True))
-    results = [Result(f"arr_{n}", f"output {n}", array, dtype) for n, (array, dtype) in named]
+    results = [NamedArray(f"arr_{n}", f"output {n}", array, dtype) for n, (array, dtype) in named]
     write_results(results, options.outputs)
     return 0
 

@@ -29,7 +29,7 @@ from ttl.ttnn.moves import converted
 from ttl.ttnn.operations.run import Operation, carrier
 
 from .fused_steps import make_fused_step
-from .program import Step, TensorDescription
+from .program import CallStep, TensorDescription
 
 Function = Callable[..., Array]
 Descriptions = Sequence[TensorDescription]
@@ -49,7 +49,7 @@ class ArrayStep:
     broadcasts: bool = False  # inputs need not be expanded to the shape of the result
 
 
-def make_view_step(step: Step, shape: tuple[int, ...]) -> Function:
+def make_view_step(step: CallStep, shape: tuple[int, ...]) -> Function:
     """rule VIEW"""
     attributes = step.attributes
     if step.operation == "reshape":
@@ -62,7 +62,7 @@ def make_view_step(step: Step, shape: tuple[int, ...]) -> Function:
     return itemgetter(tuple(slice(*each) for each in bounds))
 
 
-def make_filled_step(step: Step, out: TensorDescription) -> Function | None:
+def make_filled_step(step: CallStep, out: TensorDescription) -> Function | None:
     """Return a function that makes the elements of a step without inputs; None for other steps."""
     attributes, shape = step.attributes, out.shape
     if step.operation in ("full", "empty"):
@@ -78,7 +78,9 @@ def _positions(dim: int, out: TensorDescription) -> Array:
     return np.broadcast_to(round_to(counted, out.dtype), out.shape)
 
 
-def make_array_step(step: Step, given: Descriptions, out: TensorDescription) -> ArrayStep | None:
+def make_array_step(
+    step: CallStep, given: Descriptions, out: TensorDescription
+) -> ArrayStep | None:
     """Find a step's function of arrays; None if the embedded ttnn only has one of tensors."""
     name = step.operation
     own = tuple(each.dtype.carrier for each in given)
@@ -124,7 +126,7 @@ def _quotient(a: Numbers, b: Numbers) -> Numbers:
 _CONVOLUTIONS = {"conv2d": convolve, "conv_transpose2d": convolve_transposed}
 
 
-def _make_convolution(step: Step) -> Function:
+def _make_convolution(step: CallStep) -> Function:
     """Convolve images in the graph's shape; the real call has all pixels as rows of a matrix."""
     lists = {name: value for name, value in step.attributes.items() if name != "groups"}
     numbers: dict[str, Any] = {name: tuple(value) for name, value in lists.items()}

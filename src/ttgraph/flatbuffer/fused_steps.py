@@ -14,12 +14,12 @@ import numpy as np
 from ttgraph.along import Numbers
 from ttl import ttnn
 
-from .program import Step, TensorDescription
+from .program import CallStep, TensorDescription
 
 Function = Callable[..., Numbers]
 
 
-def make_fused_step(step: Step, given: Sequence[TensorDescription]) -> Function | None:
+def make_fused_step(step: CallStep, given: Sequence[TensorDescription]) -> Function | None:
     """Return a function of the inputs' arrays; None for other operations."""
     attributes = step.attributes
     if step.operation == "linear":

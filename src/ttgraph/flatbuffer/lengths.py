@@ -12,24 +12,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from .program import AnyStep, FreeStep, Program, Step, TensorDescription
+from .program import AnyStep, CallStep, FreeStep, GraphProgram, TensorDescription
 
 
 @dataclass(frozen=True, slots=True)
 class Family:
     """Programs for all lengths, derived from two of them."""
 
-    first: tuple[int, Program]
-    second: tuple[int, Program]
+    first: tuple[int, GraphProgram]
+    second: tuple[int, GraphProgram]
 
-    def at(self, length: int) -> Program | None:
+    def at(self, length: int) -> GraphProgram | None:
         """Derive the program; None if the two are not alike, or a number would not be whole."""
         try:
             return self._program(length)
         except _NotAlike:
             return None
 
-    def _program(self, length: int) -> Program:
+    def _program(self, length: int) -> GraphProgram:
         (near, one), (far, other) = self.first, self.second
         line = _Line(near, far, length)
         _check(one.name == other.name and one.inputs == other.inputs)
@@ -77,9 +77,9 @@ class _Line:
 
     def step(self, one: AnyStep, other: AnyStep) -> AnyStep:
         """rule ALIKE"""
-        if isinstance(one, Step):
-            _check(type(other) is Step)
-            assert isinstance(other, Step)
+        if isinstance(one, CallStep):
+            _check(type(other) is CallStep)
+            assert isinstance(other, CallStep)
             same = (one.operation, one.inputs, one.output, one.data)
             _check(same == (other.operation, other.inputs, other.output, other.data))
             pairs = zip(one.attributes.items(), other.attributes.items(), strict=True)
@@ -98,7 +98,7 @@ class _Line:
         return name, value
 
 
-def is_same(one: Program, other: Program) -> bool:
+def is_same(one: GraphProgram, other: GraphProgram) -> bool:
     """Compare a derived program with a compiled one (rule LINE), without where tensors lie, which
     does not change results.
     """
@@ -107,11 +107,11 @@ def is_same(one: Program, other: Program) -> bool:
     return found is not None and _sizes(found) == _sizes(one) == _sizes(other)
 
 
-def _sizes(program: Program) -> object:
+def _sizes(program: GraphProgram) -> object:
     shapes = {number: each.shape for number, each in program.tensors.items()}
     steps = [
         {name: _plain(value) for name, value in each.attributes.items()}
-        if isinstance(each, Step)
+        if isinstance(each, CallStep)
         else each
         for each in program.steps
     ]

@@ -41,7 +41,7 @@ _MOST_ELEMENTS = 1 << 32  # of a tensor
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class DescribedArray:
     """Shape and element type of an input or output."""
 
     shape: Shape
@@ -140,9 +140,9 @@ def _dtype(name: str) -> DType:
     return BY_DATA_FORMAT[name]
 
 
-def _describe(tensor: Table) -> Described:
+def _describe(tensor: Table) -> DescribedArray:
     memory = _read_part(tensor, "desc", "layout", "memory_desc")
-    return Described(_shape(tensor["desc"]), _dtype(memory["data_type"]))
+    return DescribedArray(_shape(tensor["desc"]), _dtype(memory["data_type"]))
 
 
 def _shape(desc: Table) -> Shape:

@@ -25,20 +25,20 @@ from ttl.diagnostics import RuleBroken, TTLError
 from ttl.semantics.dtypes import Array
 
 from .array_steps import COPIES, VIEWS, make_array_step, make_filled_step, make_view_step
-from .program import ControlStep, FreeStep, GenericStep, Program, Step, TensorDescription
+from .program import CallStep, ControlStep, FreeStep, GenericStep, GraphProgram, TensorDescription
 
 LAUNCH = 0  # the slot of what the run gives to its kernels
 MOST_KEPT_BYTES = 1 << 28  # of what is computed when the program is bound
 
 Function = Callable[..., Any]
 # Functions of arrays for steps that only the embedded ttnn can compute, and for kernels.
-OfTensors = Callable[[Step, Sequence[TensorDescription], TensorDescription], Function]
+OfTensors = Callable[[CallStep, Sequence[TensorDescription], TensorDescription], Function]
 OfKernels = Callable[[int, GenericStep], Function]
 OfControl = Callable[[ControlStep], Function]
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class BoundStep:
     function: Function
     inputs: tuple[int, ...]
     output: int
@@ -51,7 +51,7 @@ class Plan:
 
     inputs: tuple[int, ...]  # a slot of each input of the program
     outputs: tuple[tuple[int, np.dtype[np.generic]], ...]
-    steps: tuple[Bound, ...]
+    steps: tuple[BoundStep, ...]
     constants: tuple[object, ...]
 
     def run(self, arrays: Sequence[Array], launch: object = None) -> list[Array]:
@@ -95,12 +95,12 @@ def _memory(value: Array) -> Array:
 
 
 def bind(
-    program: Program, of_tensors: OfTensors, of_kernels: OfKernels, of_control: OfControl
+    program: GraphProgram, of_tensors: OfTensors, of_kernels: OfKernels, of_control: OfControl
 ) -> Plan:
     """Bind a program; runs, not this, report errors that depend on elements."""
     binding = _Binding(program, of_tensors)
     for position, step in enumerate(program.steps):
-        if isinstance(step, Step):
+        if isinstance(step, CallStep):
             binding.step(step)
         elif isinstance(step, GenericStep):
             binding.kernels(step.tensors, step.tensors, of_kernels(position, step))
@@ -115,10 +115,10 @@ def bind(
 
 
 class _Binding:
-    def __init__(self, program: Program, of_tensors: OfTensors):
+    def __init__(self, program: GraphProgram, of_tensors: OfTensors):
         self.program, self.of_tensors = program, of_tensors
         self.shapes: list[tuple[int, ...]] = [()]  # of each slot; the first is that of LAUNCH
-        self.steps: list[Bound] = []
+        self.steps: list[BoundStep] = []
         self.constants: dict[int, Array] = {}
         self.inputs = tuple(self._slot(each.shape) for each in program.described(program.inputs))
         self.now = dict(zip(program.inputs, self.inputs, strict=True))  # the slot of each tensor
@@ -132,7 +132,7 @@ class _Binding:
         self.loose: dict[int, int] = {}  # rule LOOSE
         self.kept_bytes = 0
 
-    def step(self, step: Step) -> None:
+    def step(self, step: CallStep) -> None:
         out = self.program.tensors[step.output]
         slots = [self.now[each] for each in step.inputs]
         given = self.program.described(step.inputs)
@@ -159,13 +159,17 @@ class _Binding:
             for each, it in zip(inputs, given, strict=True)
         ]
         launched = self._slot(())
-        self.steps.append(Bound(function, (LAUNCH, *slots), launched))
+        self.steps.append(BoundStep(function, (LAUNCH, *slots), launched))
         for place, tensor in enumerate(outputs):
             shape = self.program.tensors[tensor].shape
             self.now[tensor] = self._add(itemgetter(place), [launched], shape)
 
     def _compute(
-        self, step: Step, slots: list[int], given: list[TensorDescription], out: TensorDescription
+        self,
+        step: CallStep,
+        slots: list[int],
+        given: list[TensorDescription],
+        out: TensorDescription,
     ) -> int:
         bound = make_array_step(step, given, out)
         if bound is None:
@@ -185,7 +189,7 @@ class _Binding:
             self.stored.add(found)
         return found
 
-    def _view(self, step: Step, slot: int, shape: tuple[int, ...]) -> int:
+    def _view(self, step: CallStep, slot: int, shape: tuple[int, ...]) -> int:
         name = step.operation
         source = self.reshaped.get(slot, slot) if name == "reshape" else slot  # rule CHAIN
         if shape == self.shapes[source] and name != "permute":
@@ -220,7 +224,7 @@ class _Binding:
         key = "carried", slot, wanted
         return self._add_once(key, methodcaller("astype", wanted), [slot], self.shapes[slot])
 
-    def _constant(self, step: Step, out: TensorDescription) -> int:
+    def _constant(self, step: CallStep, out: TensorDescription) -> int:
         """Add a constant, in its storage type: the file's bytes are its elements."""
         found = self._slot(out.shape)
         self.constants[found] = np.frombuffer(step.data, out.dtype.storage).reshape(out.shape)
@@ -243,7 +247,7 @@ class _Binding:
             if kept is not None:
                 self.constants[slot] = kept
                 return slot
-        self.steps.append(Bound(function, tuple(slots), slot))
+        self.steps.append(BoundStep(function, tuple(slots), slot))
         return slot
 
     def _fold(self, function: Function, arrays: Sequence[Array]) -> Array | None:
@@ -270,13 +274,13 @@ def _hashable(attributes: Mapping[str, object]) -> Hashable:
 def _drop_unused(binding: _Binding, outputs: tuple[tuple[int, np.dtype[np.generic]], ...]) -> Plan:
     """rule LIFE"""
     used = {slot for slot, _ in outputs} | {LAUNCH}
-    steps: list[Bound] = []
+    steps: list[BoundStep] = []
     for step in reversed(binding.steps):
         if step.output not in used and LAUNCH not in step.inputs:
             continue
         last_uses = tuple(sorted({*step.inputs, step.output} - used - binding.constants.keys()))
         used.update(step.inputs)
-        steps.append(Bound(step.function, step.inputs, step.output, last_uses))
+        steps.append(BoundStep(step.function, step.inputs, step.output, last_uses))
     constants: list[Array | None] = [None] * len(binding.shapes)
     for slot, value in binding.constants.items():
         if slot in used:

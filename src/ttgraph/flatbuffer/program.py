@@ -50,7 +50,7 @@ class TensorDescription:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CallStep:
     """Call of ttnn: `operation` is a name of the table of graph operations, or `constant`."""
 
     operation: str
@@ -92,11 +92,11 @@ class ControlStep:
     programs: tuple[int, ...]
 
 
-AnyStep = ControlStep | Step | GenericStep | SemaphoreStep | FreeStep
+AnyStep = ControlStep | CallStep | GenericStep | SemaphoreStep | FreeStep
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class GraphProgram:
     name: str
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
@@ -116,7 +116,7 @@ class Program:
         return [self.tensors[each] for each in ids]
 
 
-def read_program(value: Fields, grid: Grid, memory_bytes: int, source: str = "") -> Program:
+def read_program(value: Fields, grid: Grid, memory_bytes: int, source: str = "") -> GraphProgram:
     """Read and check a Program of the schema, for a chip with these cores and this much memory."""
     mesh = value["mesh_shape"] or {"y": 1, "x": 1}
     if (mesh["y"], mesh["x"]) != (1, 1):
@@ -128,7 +128,7 @@ def read_program(value: Fields, grid: Grid, memory_bytes: int, source: str = "")
     steps = tuple(reader.step(each, n) for n, each in enumerate(value["operations"]))
     outputs = tuple(reader.tensor(each) for each in value["outputs"])
     names = read_names(source, value["name"])
-    program = Program(value["name"], inputs, outputs, steps, reader.tensors, *names)
+    program = GraphProgram(value["name"], inputs, outputs, steps, reader.tensors, *names)
     _check_lives(program, memory_bytes)
     return program
 
@@ -187,14 +187,14 @@ class _ProgramReader:
         found = row.result_shape([self.tensors[i].shape for i in inputs], attributes)
         if found != shape:
             raise Malformed(f"{row.name} gives a tensor of shape {found}, not {shape}")
-        return Step(row.name, inputs, output, attributes)
+        return CallStep(row.name, inputs, output, attributes)
 
-    def _constant(self, data: bytes, output: int) -> Step:
+    def _constant(self, data: bytes, output: int) -> CallStep:
         described = self.tensors[output]
         wanted = prod(described.shape) * described.dtype.storage.itemsize
         if len(data) != wanted:
             raise Malformed(f"a constant has {len(data)} bytes, not {wanted}")
-        return Step("constant", (), output, data=data)
+        return CallStep("constant", (), output, data=data)
 
     def _generic(self, fields: Fields, debug: str) -> GenericStep:
         program = fields["program"]
@@ -290,7 +290,7 @@ def rectangles(value: Fields | None) -> list[tuple[tuple[int, int], tuple[int, i
 # Calls --------------------------------------------------------------------------------------------
 
 
-def check_calls(programs: Sequence[Program]) -> None:
+def check_calls(programs: Sequence[GraphProgram]) -> None:
     """Check that called programs exist, come after the caller, and match the call's tensors."""
     for number, program in enumerate(programs):
         for step in program.steps:
@@ -298,7 +298,7 @@ def check_calls(programs: Sequence[Program]) -> None:
                 _check_call(programs, number, step)
 
 
-def _check_call(programs: Sequence[Program], number: int, step: ControlStep) -> None:
+def _check_call(programs: Sequence[GraphProgram], number: int, step: ControlStep) -> None:
     caller = programs[number]
     if any(not number < called < len(programs) for called in step.programs):
         raise Malformed(f"a loop or branch of `{caller.name}` calls a program that is not after it")
@@ -322,12 +322,12 @@ def _check_call(programs: Sequence[Program], number: int, step: ControlStep) -> 
 # The lives of tensors -----------------------------------------------------------------------------
 
 
-def _check_lives(program: Program, memory_bytes: int) -> None:
+def _check_lives(program: GraphProgram, memory_bytes: int) -> None:
     lives = _Lives(program.tensors)
     lives.make(program.inputs)
     for step in program.steps:
         match step:
-            case Step(_, inputs, output):
+            case CallStep(_, inputs, output):
                 lives.use(inputs)
                 lives.make((output,))
             case ControlStep(_, inputs, outputs):

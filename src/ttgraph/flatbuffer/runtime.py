@@ -34,10 +34,10 @@ from .kernels import read_operations, target_of
 from .launching import Launching, launching
 from .plan import Plan, bind
 from .program import (
+    CallStep,
     ControlStep,
     GenericStep,
-    Program,
-    Step,
+    GraphProgram,
     TensorDescription,
     TooLarge,
     check_calls,
@@ -81,7 +81,7 @@ class Runtime:
 
             keep_bounded(config)
 
-    def with_program(self, program: Program) -> Runtime:
+    def with_program(self, program: GraphProgram) -> Runtime:
         """Copy this runtime with another program, which has no kernels and calls no other."""
         made = copy.copy(self)
         made.programs, made._kernels, made._plans = [program], {}, {}
@@ -226,7 +226,7 @@ def run_traced(
 Kernels = dict[tuple[int, int], list[CompiledOperation]]
 
 
-def _load(binary: bytes, memory_bytes: int) -> tuple[list[Program], Kernels, Target]:
+def _load(binary: bytes, memory_bytes: int) -> tuple[list[GraphProgram], Kernels, Target]:
     value = read_binary(binary)
     _check_version(value["version"])
     if not value["programs"]:
@@ -271,7 +271,7 @@ def _wrong(message: str, help_text: str = AGAIN) -> UsageError:
 # Tensors ------------------------------------------------------------------------------------------
 
 
-def _inputs(program: Program, given: Sequence[Any]) -> list[Array]:
+def _inputs(program: GraphProgram, given: Sequence[Any]) -> list[Array]:
     wanted = program.described(program.inputs)
     if len(given) != len(wanted):
         raise _wrong_input(f"`{program.name}` has {len(wanted)} inputs, not {len(given)}")
@@ -288,7 +288,7 @@ def _inputs(program: Program, given: Sequence[Any]) -> list[Array]:
     return arrays
 
 
-def _name(program: Program, position: int) -> str:
+def _name(program: GraphProgram, position: int) -> str:
     own = dict(enumerate(program.input_names)).get(position)
     return f"input {f'`{own}`' if own else position} of `{program.name}`"
 
@@ -342,7 +342,7 @@ def _elements(tensor: Tensor) -> Array:
 
 
 def _make_tensor_function(
-    device: Device, step: Step, given: Sequence[TensorDescription], out: TensorDescription
+    device: Device, step: CallStep, given: Sequence[TensorDescription], out: TensorDescription
 ) -> Callable[..., Array]:
     function = partial(unrestricted(getattr(ttnn, step.operation)), dtype=out.dtype)
 

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from .program import AnyStep, ControlStep, FreeStep, GenericStep, Program, SemaphoreStep, Step
+from .program import (
+    AnyStep,
+    CallStep,
+    ControlStep,
+    FreeStep,
+    GenericStep,
+    GraphProgram,
+    SemaphoreStep,
+)
 from .schema import Table
 
 
-def graph_values(program: Program) -> Table:
+def graph_values(program: GraphProgram) -> Table:
     """Return the calls in order, and the tensors that they use, by id."""
     calls = [_call(each) for each in program.steps if not isinstance(each, FreeStep)]
     tensors = {
@@ -23,13 +31,13 @@ def graph_values(program: Program) -> Table:
 
 
 def _name_tensors(
-    program: Program, names: tuple[str, ...], ids: tuple[int, ...]
+    program: GraphProgram, names: tuple[str, ...], ids: tuple[int, ...]
 ) -> list[tuple[int, str]]:
     return list(zip(ids, program.named(names, ids), strict=True))
 
 
 def _call(step: AnyStep) -> Table:
-    if isinstance(step, Step):
+    if isinstance(step, CallStep):
         return {"name": step.operation, "uses": step.inputs, "gives": [step.output]}
     if isinstance(step, GenericStep):  # only its kernels know which tensors it writes
         return {"name": "generic", "uses": step.tensors[:-1], "gives": step.tensors[-1:]}

@@ -11,13 +11,13 @@ import numpy as np
 
 from ttl.semantics.dtypes import DType, int32
 
-from .program import AnyStep, FreeStep, Program, Step
+from .program import AnyStep, CallStep, FreeStep, GraphProgram
 
 _INT64 = DType("int64", int32.data_format, int32.mlir, np.dtype(np.int64), np.dtype(np.int64))
 _OF_32_BITS = ("bitcast", "random_bits", "logical_right_shift")  # need 32 bits
 
 
-def widen_program(program: Program) -> Program | None:
+def widen_program(program: GraphProgram) -> GraphProgram | None:
     """Widen a program; None if a step needs 32 bits: kernels, other programs, bits of floats."""
     if not all(_has_any_width(each) for each in program.steps):
         return None
@@ -31,13 +31,13 @@ def widen_program(program: Program) -> Program | None:
 
 
 def _has_any_width(step: object) -> bool:
-    if isinstance(step, Step):
+    if isinstance(step, CallStep):
         return step.operation not in _OF_32_BITS
     return isinstance(step, FreeStep)
 
 
 def _widen_step(step: AnyStep, narrow: set[int]) -> AnyStep:
     """Widen a step; constants get 64 bits, too."""
-    if not isinstance(step, Step) or not step.data or step.output not in narrow:
+    if not isinstance(step, CallStep) or not step.data or step.output not in narrow:
         return step
     return replace(step, data=np.frombuffer(step.data, np.int32).astype(np.int64).tobytes())

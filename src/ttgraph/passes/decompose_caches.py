@@ -11,12 +11,12 @@ from xdsl.ir import SSAValue
 from ttgraph.dialects.graph import element_of, shape_of
 from ttgraph.graph_shapes import REDUCES
 
-from .decompose_call import Call
+from .decompose_call import FormCall
 from .decompose_elementwise import Rule
-from .graph_maker import Graph, Term, tensor_like
+from .graph_maker import Graph, GraphTerm, tensor_like
 
 
-def _update(graph: Graph, call: Call) -> SSAValue:
+def _update(graph: Graph, call: FormCall) -> SSAValue:
     """Write one position of some batches: input is (1, heads, batches, size)."""
     cache, given, place = call.first, call.given(1), call.given(2)
     rows = graph.permute(given, (2, 1, 0, 3))
@@ -40,7 +40,7 @@ def _with_batches(graph: Graph, cache: SSAValue, start: int, part: SSAValue) -> 
     return graph.concat([each for each in pieces if shape_of(each)[0]], 0)
 
 
-def _fill(graph: Graph, call: Call) -> SSAValue:
+def _fill(graph: Graph, call: FormCall) -> SSAValue:
     """Write the first positions of some batches."""
     cache, given, start = call.first, call.given(1), call.values["batch_offset"]
     given = graph.cast(given, element_of(cache))
@@ -54,7 +54,7 @@ def _fill(graph: Graph, call: Call) -> SSAValue:
 # Paged caches: a table has the blocks of each user ------------------------------------------------
 
 
-def _update_paged(graph: Graph, call: Call) -> SSAValue:
+def _update_paged(graph: Graph, call: FormCall) -> SSAValue:
     """Write one position of each user: input is (1, users, heads, size)."""
     cache, given, place, table = call.inputs
     assert cache is not None and given is not None and place is not None
@@ -76,11 +76,11 @@ def _update_paged(graph: Graph, call: Call) -> SSAValue:
 
 def _quotient(graph: Graph, value: SSAValue, by: int) -> SSAValue:
     """Divide integers; adds 0.5 so that rounding cannot change the quotient."""
-    middle = Term(graph, graph.cast(value, f32)) + 0.5
+    middle = GraphTerm(graph, graph.cast(value, f32)) + 0.5
     return graph.cast((middle * (1 / by)).floor().value, i32)
 
 
-def _fill_paged(graph: Graph, call: Call) -> SSAValue:
+def _fill_paged(graph: Graph, call: FormCall) -> SSAValue:
     """Write the first positions of one user: input is (1, heads, positions, size)."""
     cache, given, table, user = call.inputs
     assert cache is not None and given is not None and table is not None
@@ -114,7 +114,7 @@ def _put_rows(
 # Slices -------------------------------------------------------------------------------------------
 
 
-def _slice(graph: Graph, call: Call) -> SSAValue:
+def _slice(graph: Graph, call: FormCall) -> SSAValue:
     """Slice at computed positions, with the result's sizes; skip dimensions that stay whole."""
     value, begins = call.first, graph.cast(call.given(1), i32)
     steps = call.values["step"] or [1] * call.rank

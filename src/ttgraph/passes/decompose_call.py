@@ -14,7 +14,7 @@ from ttgraph.dialects.quantized import stored
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class FormCall:
     """Operation to decompose: `inputs` are in the form's order, None if one is missing.
 
     Rules raise ValueError with the missing part if they cannot be applied.

@@ -11,11 +11,11 @@ from xdsl.ir import SSAValue
 from ttgraph.dialects.graph import element_of, shape_of
 from ttgraph.graph_ops import GRAPH_OPS
 
-from .decompose_call import Call
-from .graph_maker import Graph, Term
+from .decompose_call import FormCall
+from .graph_maker import Graph, GraphTerm
 from .shlo_functions import cube_root, is_finite
 
-Rule = Callable[[Graph, Call], SSAValue]
+Rule = Callable[[Graph, FormCall], SSAValue]
 
 _BY_TTIR = {row.ttir: row.name for row in GRAPH_OPS.values()}
 TRUTHS = (
@@ -27,7 +27,7 @@ _NAMES = {
 }  # fmt: skip
 
 
-def same(graph: Graph, call: Call) -> SSAValue:
+def same(graph: Graph, call: FormCall) -> SSAValue:
     """Keep an operation that the table has under the same name."""
     name = call.name
     row = _NAMES.get(name) or _BY_TTIR[name]
@@ -36,26 +36,26 @@ def same(graph: Graph, call: Call) -> SSAValue:
     return graph.add(row, call.all, call.result)
 
 
-def _truncate(x: Term) -> Term:
+def _truncate(x: GraphTerm) -> GraphTerm:
     return x.sign() * x.abs().floor()
 
 
-def _mish(x: Term) -> Term:
+def _mish(x: GraphTerm) -> GraphTerm:
     """Compute x * tanh(log(1 + exp(x))) without overflow."""
     small = x.abs().neg().exp()
     return x * (x.with_("maximum", 0.0) + small.log1p()).tanh()
 
 
-def _leaky(x: Term, slope: float) -> Term:
+def _leaky(x: GraphTerm, slope: float) -> GraphTerm:
     return x.with_("maximum", 0.0) + x.with_("minimum", 0.0) * slope
 
 
-def _selu(x: Term, alpha: float, scale: float) -> Term:
+def _selu(x: GraphTerm, alpha: float, scale: float) -> GraphTerm:
     below = x.with_("minimum", 0.0).expm1() * alpha
     return (x.with_("maximum", 0.0) + below) * scale
 
 
-def is_tanh(call: Call) -> bool:
+def is_tanh(call: FormCall) -> bool:
     """Is gelu's approximation by tanh wanted?"""
     given: str | None = call.values["approximate"]
     if given not in (None, "none", "tanh"):
@@ -63,19 +63,19 @@ def is_tanh(call: Call) -> bool:
     return given == "tanh"
 
 
-def _formula(rule: Callable[..., Term], *names: str) -> Rule:
+def _formula(rule: Callable[..., GraphTerm], *names: str) -> Rule:
     """Make a rule from a formula of the first operand and of attributes."""
     return lambda graph, call: (
-        rule(Term(graph, call.first), *(call.values[name] for name in names)).value
+        rule(GraphTerm(graph, call.first), *(call.values[name] for name in names)).value
     )
 
 
-def _clamp_tensor(graph: Graph, call: Call) -> SSAValue:
+def _clamp_tensor(graph: Graph, call: FormCall) -> SSAValue:
     raised = graph.binary("maximum", call.first, call.given(1))
     return graph.binary("minimum", raised, call.given(2))
 
 
-def _reciprocal(graph: Graph, call: Call) -> SSAValue:
+def _reciprocal(graph: Graph, call: FormCall) -> SSAValue:
     return graph.binary("divide", graph.full(1.0, call.result), call.first)
 
 
@@ -97,14 +97,14 @@ RULES: dict[str, Rule] = {
     "selu": _formula(_selu, "alpha", "scale"),
     "leaky_relu": _formula(_leaky, "parameter"),
     "typecast": lambda graph, call: graph.cast(call.first, call.result.element_type),
-    "clamp_scalar": _formula(Term.clamp, "min", "max"),
+    "clamp_scalar": _formula(GraphTerm.clamp, "min", "max"),
     "clamp_tensor": _clamp_tensor,
 }
 
 # Reductions ---------------------------------------------------------------------------------------
 
 
-def reduce(graph: Graph, call: Call) -> SSAValue:
+def reduce(graph: Graph, call: FormCall) -> SSAValue:
     name, x = call.name, call.first
     dims, keep = call.dims("dim_arg"), call.values["keep_dim"]
     if name == "mean":
@@ -117,7 +117,7 @@ def reduce(graph: Graph, call: Call) -> SSAValue:
     return graph.reduce(name, x, dims, keep)
 
 
-def argmax(graph: Graph, call: Call) -> SSAValue:
+def argmax(graph: Graph, call: FormCall) -> SSAValue:
     """Return the first position of the largest element."""
     x, dims, keep = call.first, call.dims("dim_arg"), call.values["keep_dim"]
     if len(dims) == 1:

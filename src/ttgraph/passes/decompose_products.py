@@ -9,9 +9,9 @@ from xdsl.ir import SSAValue
 
 from ttgraph.dialects.graph import shape_of
 
-from .decompose_call import Call
+from .decompose_call import FormCall
 from .decompose_elementwise import Rule
-from .graph_maker import Graph, Term, tensor_like
+from .graph_maker import Graph, GraphTerm, tensor_like
 
 
 def _transpose_if(graph: Graph, value: SSAValue, is_turned: bool) -> SSAValue:
@@ -21,7 +21,7 @@ def _transpose_if(graph: Graph, value: SSAValue, is_turned: bool) -> SSAValue:
     return graph.permute(value, (*range(rank - 2), rank - 1, rank - 2))
 
 
-def _matmul(graph: Graph, call: Call) -> SSAValue:
+def _matmul(graph: Graph, call: FormCall) -> SSAValue:
     a = _transpose_if(graph, call.first, call.values["transpose_a"])
     b = _transpose_if(graph, call.given(1), call.values["transpose_b"])
     if len(shape_of(a)) == 1:
@@ -31,13 +31,13 @@ def _matmul(graph: Graph, call: Call) -> SSAValue:
     return graph.reshape(graph.add_by_table("matmul", [a, b]), call.shape)
 
 
-def _linear(graph: Graph, call: Call) -> SSAValue:
+def _linear(graph: Graph, call: FormCall) -> SSAValue:
     found = _dot_general(graph, call) if "batch_dims_lhs" in call.values else _matmul(graph, call)
     bias = call.inputs[2]
     return found if bias is None else graph.binary("add", found, bias)
 
 
-def _dot_general(graph: Graph, call: Call) -> SSAValue:
+def _dot_general(graph: Graph, call: FormCall) -> SSAValue:
     """Multiply; the result has batches, then the free dimensions of the left, then of the right."""
     batches, sides = [], []
     for side, name in ((call.first, "lhs"), (call.given(1), "rhs")):
@@ -59,7 +59,7 @@ def _dot_general(graph: Graph, call: Call) -> SSAValue:
 # Norms --------------------------------------------------------------------------------------------
 
 
-def _softmax(graph: Graph, call: Call) -> SSAValue:
+def _softmax(graph: Graph, call: FormCall) -> SSAValue:
     x, dim = call.first, call.dim("dimension")
     if not call.in_tiles:
         return graph.add("softmax", [x], call.result, dim=dim)
@@ -72,7 +72,7 @@ def _add_softmax(graph: Graph, x: SSAValue, dim: int) -> SSAValue:
     return graph.binary("divide", powers, graph.reduce("sum", powers, [dim], True))
 
 
-def _norm(graph: Graph, call: Call) -> SSAValue:
+def _norm(graph: Graph, call: FormCall) -> SSAValue:
     """Normalize over the last dimensions together."""
     shape, normalized = shape_of(call.first), tuple(call.values["normalized_shape"])
     if not normalized or shape[-len(normalized) :] != normalized:
@@ -87,7 +87,7 @@ def _norm(graph: Graph, call: Call) -> SSAValue:
     return graph.reshape(found, shape)
 
 
-def _normalize_rows(graph: Graph, call: Call, rows: SSAValue, name: str) -> SSAValue:
+def _normalize_rows(graph: Graph, call: FormCall, rows: SSAValue, name: str) -> SSAValue:
     last = len(shape_of(rows)) - 1
     if not call.in_tiles:
         epsilon = call.values["epsilon"]
@@ -103,7 +103,7 @@ def _scale(graph: Graph, rows: SSAValue, dim: int, epsilon: float) -> SSAValue:
     return graph.unary("rsqrt", graph.binary("add", mean, epsilon))
 
 
-def _group_norm(graph: Graph, call: Call) -> SSAValue:
+def _group_norm(graph: Graph, call: FormCall) -> SSAValue:
     """Normalize each group of channels of a batch as one row."""
     if call.inputs[1] is not None:
         raise ValueError("`input_mask`")
@@ -123,12 +123,12 @@ def _group_norm(graph: Graph, call: Call) -> SSAValue:
     return graph.permute(found, tuple(order.index(dim) for dim in range(call.rank)))
 
 
-def _batch_norm(graph: Graph, call: Call) -> SSAValue:
+def _batch_norm(graph: Graph, call: FormCall) -> SSAValue:
     scale, offset, mean, variance = reshape_by_channel(graph, call)
     return normalize_by(graph, call, mean, variance, scale, offset)
 
 
-def reshape_by_channel(graph: Graph, call: Call) -> list[SSAValue]:
+def reshape_by_channel(graph: Graph, call: FormCall) -> list[SSAValue]:
     """Reshape the operands after the first to broadcast along its feature dimension."""
     dim = call.dim("dimension")
     sizes = [1] * call.rank
@@ -137,16 +137,21 @@ def reshape_by_channel(graph: Graph, call: Call) -> list[SSAValue]:
 
 
 def normalize_by(
-    graph: Graph, call: Call, mean: SSAValue, variance: SSAValue, scale: SSAValue, offset: SSAValue
+    graph: Graph,
+    call: FormCall,
+    mean: SSAValue,
+    variance: SSAValue,
+    scale: SSAValue,
+    offset: SSAValue,
 ) -> SSAValue:
     given = (variance, call.first, mean, scale, offset)
-    around, x, middle, factor, more = (Term(graph, each) for each in given)
+    around, x, middle, factor, more = (GraphTerm(graph, each) for each in given)
     epsilon: float = call.values["epsilon"]
     spread = (around + epsilon).rsqrt()
     return ((x - middle) * (spread * factor) + more).value
 
 
-def _attention(graph: Graph, call: Call) -> SSAValue:
+def _attention(graph: Graph, call: FormCall) -> SSAValue:
     if call.inputs[4] is not None or call.values["sliding_window_size"] is not None:
         raise ValueError("sinks and sliding windows of attention")
     given = [value for value in call.inputs[:4] if value is not None]
@@ -166,7 +171,7 @@ def _attend(graph: Graph, given: list[SSAValue], scale: float | None, causal: bo
     return graph.add(name, [query, key, value, *mask], type, is_causal=causal, scale=scale)
 
 
-def _attention_decode(graph: Graph, call: Call) -> SSAValue:
+def _attention_decode(graph: Graph, call: FormCall) -> SSAValue:
     """Attend with one new query for each batch, (1, batch, heads, size), to keys so far."""
     query, key, value, mask, positions, sink = call.inputs
     assert query is not None and key is not None and value is not None
@@ -185,7 +190,7 @@ def _attention_decode(graph: Graph, call: Call) -> SSAValue:
     return graph.permute(_attend(graph, given, call.values["scale"], False), (2, 0, 1, 3))
 
 
-def _attention_training(graph: Graph, call: Call) -> SSAValue:
+def _attention_training(graph: Graph, call: FormCall) -> SSAValue:
     if call.values["return_intermediates"] or len(call.op.results) > 1:
         raise ValueError("`return_intermediates`")
     if call.values["dropout_probability"]:

@@ -22,7 +22,7 @@ from ttgraph.dialects import ttir
 from ttgraph.dialects.graph import shape_of
 from ttgraph.dialects.quantized import steps_of, stored
 
-from .decompose_call import Call, in_range
+from .decompose_call import FormCall, in_range
 from .decompose_elementwise import Rule
 from .graph_maker import Graph
 
@@ -32,7 +32,7 @@ _MOVES = (
 )  # fmt: skip
 
 
-def refuse_quantized(call: Call) -> None:
+def refuse_quantized(call: FormCall) -> None:
     """Raise ValueError if an operation would have to compute with different steps."""
     types = (*call.types, *(result.type for result in call.op.results))
     if call.name not in (*_MOVES, *RULES) and any(map(steps_of, types)):
@@ -41,7 +41,7 @@ def refuse_quantized(call: Call) -> None:
 
 def store_results(op: Operation, types: tuple[Attribute, ...]) -> None:
     """Set stored types of an operation that is kept; raise ValueError like refuse_quantized()."""
-    refuse_quantized(Call(op, (), {}, types))
+    refuse_quantized(FormCall(op, (), {}, types))
     for result in list(op.results):
         if (type := stored(result.type)) != result.type:
             Rewriter.replace_value_with_new_type(result, type)
@@ -87,7 +87,7 @@ class _Scale:
     zero: SSAValue
 
 
-def _scale_of(graph: Graph, call: Call, type: Attribute) -> _Scale:
+def _scale_of(graph: Graph, call: FormCall, type: Attribute) -> _Scale:
     steps = steps_of(type)
     if steps is None:
         raise ValueError(f"{type} has no scale")
@@ -95,12 +95,12 @@ def _scale_of(graph: Graph, call: Call, type: Attribute) -> _Scale:
     return _Scale(*(_numbers(graph, each, call.rank, steps.axis) for each in lists))
 
 
-def _scale_given(graph: Graph, call: Call, position: int) -> _Scale:
+def _scale_given(graph: Graph, call: FormCall, position: int) -> _Scale:
     pair = (call.given(position), call.given(position + 1))
     return _Scale(*(_along(graph, each, call.rank, call.values["axis"]) for each in pair))
 
 
-def _to_steps(graph: Graph, call: Call, value: SSAValue, scale: _Scale) -> SSAValue:
+def _to_steps(graph: Graph, call: FormCall, value: SSAValue, scale: _Scale) -> SSAValue:
     found = graph.unary("round", graph.binary("divide", value, scale.step))
     found = graph.binary("add", found, scale.zero)
     steps = steps_of(call.op.results[0].type)
@@ -115,20 +115,20 @@ def _from_steps(graph: Graph, value: SSAValue, scale: _Scale) -> SSAValue:
     return graph.binary("multiply", numbers, scale.step)
 
 
-def _quantize(graph: Graph, call: Call) -> SSAValue:
+def _quantize(graph: Graph, call: FormCall) -> SSAValue:
     is_given = call.name.endswith("_unrolled")
     type = call.op.results[0].type
     scale = _scale_given(graph, call, 1) if is_given else _scale_of(graph, call, type)
     return _to_steps(graph, call, graph.cast(call.first, f32), scale)
 
 
-def _dequantize(graph: Graph, call: Call) -> SSAValue:
+def _dequantize(graph: Graph, call: FormCall) -> SSAValue:
     is_given = call.name.endswith("_unrolled")
     scale = _scale_given(graph, call, 1) if is_given else _scale_of(graph, call, call.types[0])
     return _from_steps(graph, call.first, scale)
 
 
-def _requantize(graph: Graph, call: Call) -> SSAValue:
+def _requantize(graph: Graph, call: FormCall) -> SSAValue:
     if call.name.endswith("_unrolled"):
         before, after = _scale_given(graph, call, 1), _scale_given(graph, call, 3)
     else:

@@ -10,30 +10,30 @@ from xdsl.ir import SSAValue
 from ttgraph.dialects.graph import shape_of
 from ttgraph.graph_shapes import REDUCES
 
-from .decompose_call import Call, in_range
+from .decompose_call import FormCall, in_range
 from .decompose_elementwise import Rule
 from .graph_maker import Graph
 from .shlo_places import pad_dim, reverse_dims
 
 
-def _transpose(graph: Graph, call: Call) -> SSAValue:
+def _transpose(graph: Graph, call: FormCall) -> SSAValue:
     order = list(range(call.rank))
     a, b = call.dim("dim0"), call.dim("dim1")
     order[a], order[b] = order[b], order[a]
     return graph.permute(call.first, tuple(order))
 
 
-def _permute(graph: Graph, call: Call) -> SSAValue:
+def _permute(graph: Graph, call: FormCall) -> SSAValue:
     order = [in_range(dim, call.rank) for dim in call.values["permutation"]]
     return graph.permute(call.first, tuple(order))
 
 
-def _reshape(graph: Graph, call: Call) -> SSAValue:
+def _reshape(graph: Graph, call: FormCall) -> SSAValue:
     """Reshape to the result's shape, since the attribute may have a size of -1."""
     return graph.reshape(call.first, call.shape)
 
 
-def _expand(graph: Graph, call: Call) -> SSAValue:
+def _expand(graph: Graph, call: FormCall) -> SSAValue:
     factors, shape = call.values["broadcast_dimensions"], shape_of(call.first)
     if len(factors) != call.rank or call.shape != tuple(
         size * factor for size, factor in zip(shape, factors, strict=True)
@@ -72,7 +72,7 @@ def _to_index(given: int, size: int) -> int:
     return min(size, given + size if given < 0 else given)
 
 
-def _slice(graph: Graph, call: Call) -> SSAValue:
+def _slice(graph: Graph, call: FormCall) -> SSAValue:
     shape, steps = shape_of(call.first), call.values["step"]
     lists = [call.values["begins"], call.values["ends"], steps]
     if any(len(each) != call.rank for each in lists) or min(steps, default=1) < 1:
@@ -83,14 +83,14 @@ def _slice(graph: Graph, call: Call) -> SSAValue:
     return graph.slice(call.first, begins, ends, steps)
 
 
-def _index(graph: Graph, call: Call) -> SSAValue:
+def _index(graph: Graph, call: FormCall) -> SSAValue:
     dim = call.dim("dim")
     size = shape_of(call.first)[dim]
     begin, end = (_to_index(call.values[name], size) for name in ("begin", "end"))
     return graph.slice_along(call.first, dim, begin, end, call.values["step"])
 
 
-def _index_select(graph: Graph, call: Call) -> SSAValue:
+def _index_select(graph: Graph, call: FormCall) -> SSAValue:
     """Concatenate pieces of `length` elements, one every `stride` from `begin`."""
     dim, begin, length = call.dim("dim"), call.values["begin"], call.values["length"]
     size = shape_of(call.first)[dim]
@@ -99,7 +99,7 @@ def _index_select(graph: Graph, call: Call) -> SSAValue:
     return graph.concat(pieces, dim)
 
 
-def _pad(graph: Graph, call: Call) -> SSAValue:
+def _pad(graph: Graph, call: FormCall) -> SSAValue:
     widths, value = call.values["padding"], call.first
     if len(widths) != 2 * call.rank:
         raise ValueError("`padding` has two widths for each dimension")
@@ -112,14 +112,14 @@ def _pad(graph: Graph, call: Call) -> SSAValue:
 # Elements at computed positions -------------------------------------------------------------------
 
 
-def _embedding(graph: Graph, call: Call) -> SSAValue:
+def _embedding(graph: Graph, call: FormCall) -> SSAValue:
     table = call.given(1)
     shape = shape_of(table)
     table = graph.reshape(table, (shape[-2], shape[-1]))
     return graph.reshape(graph.rows(table, graph.cast(call.first, i32)), call.shape)
 
 
-def _gather(graph: Graph, call: Call) -> SSAValue:
+def _gather(graph: Graph, call: FormCall) -> SSAValue:
     if "dim" not in call.values:
         raise ValueError("slices at places of several dimensions")
     index = graph.cast(call.given(1), i32)
@@ -131,7 +131,7 @@ _REDUCE = {
 }  # fmt: skip
 
 
-def _scatter(graph: Graph, call: Call) -> SSAValue:
+def _scatter(graph: Graph, call: FormCall) -> SSAValue:
     if "dim" not in call.values:
         raise ValueError("slices at places of several dimensions")
     how = call.values.get("scatter_reduce_type", "invalid")
@@ -142,7 +142,7 @@ def _scatter(graph: Graph, call: Call) -> SSAValue:
     return graph.add("scatter", inputs, call.result, dim=call.dim("dim"), reduce=reduce)
 
 
-def _along(graph: Graph, call: Call) -> SSAValue:
+def _along(graph: Graph, call: FormCall) -> SSAValue:
     return graph.add(call.name, [call.first], call.result, dim=call.dim("dim"))
 
 
@@ -153,7 +153,7 @@ def _sort(graph: Graph, x: SSAValue, dim: int, descending: bool) -> list[SSAValu
     return [found, order]
 
 
-def _topk(graph: Graph, call: Call) -> list[SSAValue]:
+def _topk(graph: Graph, call: FormCall) -> list[SSAValue]:
     dim, count = call.dim("dim"), call.values["k"]
     ordered = _sort(graph, call.first, dim, call.values["largest"])
     return [graph.slice_along(each, dim, 0, count) for each in ordered]
@@ -162,7 +162,7 @@ def _topk(graph: Graph, call: Call) -> list[SSAValue]:
 # Tensors without inputs ---------------------------------------------------------------------------
 
 
-def _arange(graph: Graph, call: Call) -> SSAValue:
+def _arange(graph: Graph, call: FormCall) -> SSAValue:
     dim, start, step = call.values["arange_dimension"], call.values["start"], call.values["step"]
     shape = call.shape
     dim = in_range(dim, len(shape))
@@ -174,7 +174,7 @@ def _arange(graph: Graph, call: Call) -> SSAValue:
     return numbers if start == 0 else graph.binary("add", numbers, start)
 
 
-def _split_heads(graph: Graph, call: Call) -> list[SSAValue]:
+def _split_heads(graph: Graph, call: FormCall) -> list[SSAValue]:
     """Split side-by-side query, key and value: (batch, heads, sequence, size) of each."""
     given, others = call.first, call.inputs[1]
     heads = call.values["num_heads"]
@@ -226,7 +226,7 @@ RULES: dict[str, Rule] = {
         shape_of(call.first)[call.dim("dimension")], call.result
     ),
 }
-MORE_RESULTS: dict[str, Callable[[Graph, Call], list[SSAValue]]] = {
+MORE_RESULTS: dict[str, Callable[[Graph, FormCall], list[SSAValue]]] = {
     "sort": lambda graph, call: _sort(
         graph, call.first, call.dim("dim"), call.values["descending"]
     ),

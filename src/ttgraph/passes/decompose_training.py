@@ -11,26 +11,26 @@ from ttgraph.dialects.graph import element_of, shape_of
 from ttgraph.graph_shapes import REDUCES
 from ttl.semantics.random_bits import STATE_WORDS
 
-from .decompose_call import Call
+from .decompose_call import FormCall
 from .decompose_elementwise import Rule, is_tanh
 from .decompose_products import normalize_by, reshape_by_channel
-from .graph_maker import Graph, Term, tensor_like
+from .graph_maker import Graph, GraphTerm, tensor_like
 
 
-def _gelu_gradient(graph: Graph, call: Call) -> SSAValue:
-    x = Term(graph, call.given(1))
+def _gelu_gradient(graph: Graph, call: FormCall) -> SSAValue:
+    x = GraphTerm(graph, call.given(1))
     slope = _slope_of_tanh(x) if is_tanh(call) else _slope(x)
     return graph.binary("multiply", call.first, slope.value)
 
 
-def _slope(x: Term) -> Term:
+def _slope(x: GraphTerm) -> GraphTerm:
     """Return the derivative of gelu: the normal distribution plus x times its density."""
     below = ((x * sqrt(0.5)).erf() + 1.0) * 0.5
     density = (x * x * -0.5).exp() * (1 / sqrt(2 * pi))
     return below + x * density
 
 
-def _slope_of_tanh(x: Term) -> Term:
+def _slope_of_tanh(x: GraphTerm) -> GraphTerm:
     """Return the derivative of x / 2 * (1 + tanh(a * (x + b * x^3)))."""
     a, b = sqrt(2 / pi), 0.044715
     square = x * x
@@ -40,7 +40,7 @@ def _slope_of_tanh(x: Term) -> Term:
     return (turned + 1.0 - x * less * inner_slope) * 0.5
 
 
-def _embedding_gradient(graph: Graph, call: Call) -> SSAValue:
+def _embedding_gradient(graph: Graph, call: FormCall) -> SSAValue:
     """Add each row of the gradient to the table row that was taken."""
     table, gradient = call.given(1), call.given(2)
     count, width = prod(shape_of(call.first)), shape_of(table)[-1]
@@ -51,7 +51,7 @@ def _embedding_gradient(graph: Graph, call: Call) -> SSAValue:
     return graph.reshape(found, call.shape)
 
 
-def _batch_norm(graph: Graph, call: Call) -> list[SSAValue]:
+def _batch_norm(graph: Graph, call: FormCall) -> list[SSAValue]:
     """Normalize by the batch's mean and variance, and update the running ones."""
     scale, offset, *running = reshape_by_channel(graph, call)
     dims = [dim for dim in range(call.rank) if dim != call.dim("dimension")]
@@ -61,29 +61,29 @@ def _batch_norm(graph: Graph, call: Call) -> list[SSAValue]:
     found = [normalize_by(graph, call, mean, variance, scale, offset)]
     momentum = call.values["momentum"]
     for old, new, given in zip(running, (mean, variance), call.all[3:], strict=True):
-        moved = _mix(Term(graph, old), Term(graph, new), 1 - momentum)
+        moved = _mix(GraphTerm(graph, old), GraphTerm(graph, new), 1 - momentum)
         found.append(graph.reshape(moved.value, shape_of(given)))
     return found
 
 
-def _mix(a: Term, b: Term, share: float) -> Term:
+def _mix(a: GraphTerm, b: GraphTerm, share: float) -> GraphTerm:
     return a * share + b * (1 - share)
 
 
-def _adamw(graph: Graph, call: Call) -> list[SSAValue]:
+def _adamw(graph: Graph, call: FormCall) -> list[SSAValue]:
     """Return the parameter, its two moments, and the largest second moment if it is given."""
     values = call.values
     if values["stochastic_rounding"]:
         raise ValueError("`stochastic_rounding`")
-    parameter, given, *moments = (Term(graph, each) for each in call.all)
-    gradient = Term(graph, graph.cast(given.value, element_of(moments[0].value)))
+    parameter, given, *moments = (GraphTerm(graph, each) for each in call.all)
+    gradient = GraphTerm(graph, graph.cast(given.value, element_of(moments[0].value)))
     first = _mix(moments[0], gradient, values["beta1"])
     second = _mix(moments[1], gradient * gradient, values["beta2"])
     largest = [each.with_("maximum", second) for each in moments[2:]]
     spread = [second, *largest][-1] * (1 / (1 - values["beta2_pow"]))
     step = first * (values["lr"] / (1 - values["beta1_pow"])) / (spread.sqrt() + values["epsilon"])
     kept = parameter * (1 - values["lr"] * values["weight_decay"])
-    kept -= Term(graph, graph.cast(step.value, element_of(parameter.value)))
+    kept -= GraphTerm(graph, graph.cast(step.value, element_of(parameter.value)))
     return [each.value for each in (kept, first, second, *largest)]
 
 
@@ -102,14 +102,14 @@ def _uniform(graph: Graph, seed: int, shape: tuple[int, ...]) -> SSAValue:
     return graph.reshape(numbers, shape)
 
 
-def _rand(graph: Graph, call: Call) -> SSAValue:
+def _rand(graph: Graph, call: FormCall) -> SSAValue:
     low: float = call.values["low"]
     size: float = call.values["high"] - low
-    numbers = Term(graph, _uniform(graph, call.values["seed"], call.shape))
+    numbers = GraphTerm(graph, _uniform(graph, call.values["seed"], call.shape))
     return (numbers * size + low).value
 
 
-def _dropout(graph: Graph, call: Call) -> SSAValue:
+def _dropout(graph: Graph, call: FormCall) -> SSAValue:
     numbers = _uniform(graph, call.values["seed"], call.shape)
     stays = graph.compare("ge", numbers, call.values["prob"])
     scaled = graph.binary("multiply", call.first, call.values["scale"])

@@ -11,24 +11,24 @@ from xdsl.ir import SSAValue
 
 from ttgraph.dialects.graph import element_of, shape_of
 
-from .decompose_call import Call, result_type, to_count, to_edges, to_pair
+from .decompose_call import FormCall, result_type, to_count, to_edges, to_pair
 from .decompose_elementwise import Rule
 from .decompose_shapes import interleave
-from .graph_maker import Graph, Term, tensor_like
+from .graph_maker import Graph, GraphTerm, tensor_like
 from .shlo_places import pad_dim
 from .shlo_windows import reduce_along
 
 _FLAT = re.compile(r"(batch_size|input_height|input_width) = (\d+)")
 
 
-def _check_image(call: Call) -> None:
+def _check_image(call: FormCall) -> None:
     if call.rank != 4:
         raise ValueError(f"an image has 4 dimensions, not {call.rank}")
     if call.values.get("channel_last", 1) != 1:
         raise ValueError("`channel_last = 0`")
 
 
-def _image(graph: Graph, call: Call) -> SSAValue:
+def _image(graph: Graph, call: FormCall) -> SSAValue:
     """Return the image as (batch, height, width, channels)."""
     value = call.first
     _check_image(call)
@@ -39,13 +39,13 @@ def _image(graph: Graph, call: Call) -> SSAValue:
     return graph.permute(value, _order(call)) if "batch_dim" in call.values else value
 
 
-def _order(call: Call) -> tuple[int, ...]:
+def _order(call: FormCall) -> tuple[int, ...]:
     """Return the operation's dimensions of batch, positions and channels, in this order."""
     names = ("batch_dim", "depth_dim", "height_dim", "width_dim", "length_dim", "channel_dim")
     return tuple(call.dim(name) for name in names if name in call.values)
 
 
-def _restore_order(graph: Graph, call: Call, image: SSAValue) -> SSAValue:
+def _restore_order(graph: Graph, call: FormCall, image: SSAValue) -> SSAValue:
     """Permute an image to the operation's order of dimensions."""
     if "batch_dim" in call.values and not call.values.get("flattened_compat_info"):
         order = _order(call)
@@ -56,7 +56,7 @@ def _restore_order(graph: Graph, call: Call, image: SSAValue) -> SSAValue:
 # Convolutions -------------------------------------------------------------------------------------
 
 
-def _convolution(graph: Graph, call: Call) -> SSAValue:
+def _convolution(graph: Graph, call: FormCall) -> SSAValue:
     values, name = call.values, call.name
     attributes: dict[str, object] = {
         "stride": list(to_pair("stride", values["stride"])),
@@ -70,7 +70,7 @@ def _convolution(graph: Graph, call: Call) -> SSAValue:
     return _restore_order(graph, call, _with_bias(graph, call, found))
 
 
-def _with_bias(graph: Graph, call: Call, found: SSAValue) -> SSAValue:
+def _with_bias(graph: Graph, call: FormCall, found: SSAValue) -> SSAValue:
     bias = call.inputs[2]
     if bias is None:
         return found
@@ -78,7 +78,7 @@ def _with_bias(graph: Graph, call: Call, found: SSAValue) -> SSAValue:
     return graph.binary("add", found, graph.reshape(bias, flat))
 
 
-def _convolution_1d(graph: Graph, call: Call) -> SSAValue:
+def _convolution_1d(graph: Graph, call: FormCall) -> SSAValue:
     """Convolve in one dimension, as images of one row."""
     values, weight = call.values, call.given(1)
     batch, length, channels = (shape_of(call.first)[dim] for dim in _order(call))
@@ -98,7 +98,7 @@ def _convolution_1d(graph: Graph, call: Call) -> SSAValue:
     return _restore_order(graph, call, _with_bias(graph, call, found))
 
 
-def _convolution_3d(graph: Graph, call: Call) -> SSAValue:
+def _convolution_3d(graph: Graph, call: FormCall) -> SSAValue:
     """Sum 2D convolutions, one for each slice of the weights."""
     values, weight = call.values, call.given(1)
     stride = to_count("stride", values["stride"], 3)
@@ -151,7 +151,7 @@ def _pad_volume(
 # Pools --------------------------------------------------------------------------------------------
 
 
-def _pool(graph: Graph, call: Call) -> SSAValue:
+def _pool(graph: Graph, call: FormCall) -> SSAValue:
     image = _image(graph, call)
     if call.name == "max_pool2d":
         return graph.reshape(_windows(graph, call, image, "maximum", -inf), call.shape)
@@ -169,7 +169,7 @@ def _pool(graph: Graph, call: Call) -> SSAValue:
 
 
 def _windows(
-    graph: Graph, call: Call, image: SSAValue, name: str, border: float, is_padded: bool = False
+    graph: Graph, call: FormCall, image: SSAValue, name: str, border: float, is_padded: bool = False
 ) -> SSAValue:
     """Reduce windows, one dimension at a time."""
     window = _window(call)
@@ -182,20 +182,20 @@ def _windows(
     return image
 
 
-def _window(call: Call) -> list[tuple[int, int, int]]:
+def _window(call: FormCall) -> list[tuple[int, int, int]]:
     """Return kernel size, stride and dilation, for height and for width."""
     names = ("kernel", "stride", "dilation")
     return list(zip(*(to_pair(each, call.values[each]) for each in names), strict=True))
 
 
-def _overhang(call: Call, size: int, window: tuple[int, int, int]) -> int:
+def _overhang(call: FormCall, size: int, window: tuple[int, int, int]) -> int:
     """Return how far the last window reaches past the border, with ceil_mode."""
     kernel, stride, apart = window
     reach = size - apart * (kernel - 1) - 1
     return -reach % stride if call.values["ceil_mode"] else 0
 
 
-def _pool_with_places(graph: Graph, call: Call) -> list[SSAValue]:
+def _pool_with_places(graph: Graph, call: FormCall) -> list[SSAValue]:
     """Return the largest elements, and the first index of each: row * width + column."""
     image = _image(graph, call)
     width, (high, wide) = shape_of(image)[2], _window(call)
@@ -235,12 +235,12 @@ def _take_each(
 
 
 def _places(graph: Graph, shape: tuple[int, ...], down: int, right: int, shift: int) -> SSAValue:
-    rows = Term(graph, graph.reshape(graph.iota(shape[1]), (1, shape[1], 1, 1)))
-    columns = Term(graph, graph.reshape(graph.iota(shape[2]), (1, 1, shape[2], 1)))
+    rows = GraphTerm(graph, graph.reshape(graph.iota(shape[1]), (1, shape[1], 1, 1)))
+    columns = GraphTerm(graph, graph.reshape(graph.iota(shape[2]), (1, 1, shape[2], 1)))
     return graph.expand((rows * down + columns * right + shift).value, shape)
 
 
-def _global_pool(graph: Graph, call: Call) -> SSAValue:
+def _global_pool(graph: Graph, call: FormCall) -> SSAValue:
     _check_image(call)
     return graph.reshape(graph.mean(call.first, [1, 2]), call.shape)
 
@@ -248,7 +248,7 @@ def _global_pool(graph: Graph, call: Call) -> SSAValue:
 # Other sizes --------------------------------------------------------------------------------------
 
 
-def _upsample(graph: Graph, call: Call) -> SSAValue:
+def _upsample(graph: Graph, call: FormCall) -> SSAValue:
     mode, image = call.values["mode"], call.first
     factors = to_pair("scale_factor", call.values["scale_factor"])
     _check_image(call)
@@ -265,10 +265,10 @@ def _upsample(graph: Graph, call: Call) -> SSAValue:
 def _interpolate(graph: Graph, image: SSAValue, dim: int, factor: int) -> SSAValue:
     """Interpolate between the centers of two elements, weighted by distance."""
     size = shape_of(image)[dim]
-    numbers = Term(graph, graph.cast(graph.iota(size * factor), f32))
+    numbers = GraphTerm(graph, graph.cast(graph.iota(size * factor), f32))
     middles = ((numbers + 0.5) * (1 / factor) - 0.5).clamp(0.0, size - 1.0)
-    row = Term(graph, graph.reshape(middles.value, (1, size * factor)))
-    given = Term(graph, graph.reshape(graph.cast(graph.iota(size), f32), (size, 1)))
+    row = GraphTerm(graph, graph.reshape(middles.value, (1, size * factor)))
+    given = GraphTerm(graph, graph.reshape(graph.cast(graph.iota(size), f32), (size, 1)))
     shares = ((given - row).abs().neg() + 1.0).with_("maximum", 0.0)
     order = (0, 3 - dim, 3, dim)  # the dimension comes last
     weights = graph.cast(shares.value, element_of(image))

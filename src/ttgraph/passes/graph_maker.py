@@ -156,7 +156,7 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Term:
+class GraphTerm:
     """Tensor in a formula: expressions with it add operations to the graph.
 
     `x.log()`, and so on, are the table's functions of one tensor.
@@ -165,24 +165,26 @@ class Term:
     graph: Graph
     value: SSAValue
 
-    def __getattr__(self, name: str) -> Callable[[], Term]:
+    def __getattr__(self, name: str) -> Callable[[], GraphTerm]:
         if name not in ttir.MATH:
             raise AttributeError(name)
-        return lambda: Term(self.graph, self.graph.unary(name, self.value))
+        return lambda: GraphTerm(self.graph, self.graph.unary(name, self.value))
 
-    def number(self, value: float) -> Term:
-        return Term(self.graph, self.graph.number(value, self.value))
+    def number(self, value: float) -> GraphTerm:
+        return GraphTerm(self.graph, self.graph.number(value, self.value))
 
-    def with_(self, name: str, other: Term | float, element: Attribute | None = None) -> Term:
+    def with_(
+        self, name: str, other: GraphTerm | float, element: Attribute | None = None
+    ) -> GraphTerm:
         """Add an operation on two tensors, or on a tensor and a number."""
-        second = other.value if isinstance(other, Term) else other
-        return Term(self.graph, self.graph.binary(name, self.value, second, element))
+        second = other.value if isinstance(other, GraphTerm) else other
+        return GraphTerm(self.graph, self.graph.binary(name, self.value, second, element))
 
-    def where(self, yes: Term | float, no: Term) -> Term:
-        on_true = yes.value if isinstance(yes, Term) else yes
-        return Term(self.graph, self.graph.where(self.value, on_true, no.value))
+    def where(self, yes: GraphTerm | float, no: GraphTerm) -> GraphTerm:
+        on_true = yes.value if isinstance(yes, GraphTerm) else yes
+        return GraphTerm(self.graph, self.graph.where(self.value, on_true, no.value))
 
-    def clamp(self, low: float, high: float) -> Term:
+    def clamp(self, low: float, high: float) -> GraphTerm:
         return self.with_("maximum", low).with_("minimum", high)
 
     __add__ = partialmethod(with_, "add")
@@ -196,10 +198,10 @@ class Term:
     __ge__ = partialmethod(with_, "ge", element=i1)
     equals = partialmethod(with_, "eq", element=i1)
 
-    def __rsub__(self, other: float) -> Term:
+    def __rsub__(self, other: float) -> GraphTerm:
         return self.number(other) - self
 
-    def __rtruediv__(self, other: float) -> Term:
+    def __rtruediv__(self, other: float) -> GraphTerm:
         return self.number(other) / self
 
 

@@ -12,27 +12,27 @@ from ttgraph.dialects import stablehlo
 from ttgraph.dialects.stablehlo import element_of, shape_of, tensor_type
 from ttl.semantics.random_bits import STATE_WORDS
 
-from .graph_maker import Graph, Term, no_counterpart
+from .graph_maker import Graph, GraphTerm, no_counterpart
 
-Function = Callable[[Term], Term]
+Function = Callable[[GraphTerm], GraphTerm]
 
 
-def _truncate(x: Term) -> Term:
+def _truncate(x: GraphTerm) -> GraphTerm:
     return (x < 0).where(x.ceil(), x.floor())
 
 
-def _round_nearest_afz(x: Term) -> Term:
+def _round_nearest_afz(x: GraphTerm) -> GraphTerm:
     """Round halves away from zero."""
     whole = _truncate(x)
     is_far = (x - whole).abs() >= 0.5
     return whole + is_far.where(x.sign(), x.number(0))
 
 
-def cube_root(x: Term) -> Term:
+def cube_root(x: GraphTerm) -> GraphTerm:
     return x.sign() * x.abs().with_("pow", 1 / 3)
 
 
-def _popcnt(x: Term) -> Term:
+def _popcnt(x: GraphTerm) -> GraphTerm:
     """Count set bits in pairs, then in fours, and so on."""
     for mask, shift in _MASKS:
         x = (x & mask) + (x >> shift & mask)
@@ -44,7 +44,7 @@ _MASKS = (
 )  # fmt: skip
 
 
-def _count_leading_zeros(x: Term) -> Term:
+def _count_leading_zeros(x: GraphTerm) -> GraphTerm:
     """Count leading zeros: set all bits below the first one, and count the others."""
     for shift in (1, 2, 4, 8, 16):
         x = x | x >> shift
@@ -60,7 +60,7 @@ _LANCZOS = (
 )  # fmt: skip
 
 
-def _lanczos(x: Term) -> tuple[Term, Term]:
+def _lanczos(x: GraphTerm) -> tuple[GraphTerm, GraphTerm]:
     """Return the series at x - 1, and its derivative without the sign."""
     total, slope = x.number(_LANCZOS[0]), x.number(0)
     for number, weight in enumerate(_LANCZOS[1:]):
@@ -70,7 +70,7 @@ def _lanczos(x: Term) -> tuple[Term, Term]:
     return total, slope
 
 
-def _lgamma(x: Term) -> Term:
+def _lgamma(x: GraphTerm) -> GraphTerm:
     """Compute lgamma, by reflection below 1/2."""
     is_low = x < 0.5
     high = is_low.where(1 - x, x)
@@ -81,12 +81,12 @@ def _lgamma(x: Term) -> Term:
     return is_low.where(mirrored - found, found)
 
 
-def _pi_distance(x: Term) -> Term:
+def _pi_distance(x: GraphTerm) -> GraphTerm:
     """Return pi times the distance from the nearest integer: the sine is precise near 0."""
     return (x - x.round()) * pi
 
 
-def _digamma(x: Term) -> Term:
+def _digamma(x: GraphTerm) -> GraphTerm:
     """Compute the derivative of lgamma."""
     is_low = x < 0.5
     high = is_low.where(1 - x, x)
@@ -96,7 +96,7 @@ def _digamma(x: Term) -> Term:
     return is_low.where(found - pi / _pi_distance(x).tan(), found)
 
 
-def is_finite(x: Term) -> Term:
+def is_finite(x: GraphTerm) -> GraphTerm:
     return x.abs() < inf
 
 
@@ -116,7 +116,7 @@ _FUNCTIONS: dict[str, Function] = {
 
 
 def function(graph: Graph, op: Any) -> SSAValue:
-    return _FUNCTIONS[op.name](Term(graph, op.operand)).value
+    return _FUNCTIONS[op.name](GraphTerm(graph, op.operand)).value
 
 
 def random_bits(graph: Graph, op: stablehlo.RngBitGeneratorOp) -> list[SSAValue]:

@@ -32,13 +32,13 @@ from . import (
     decompose_training,
     decompose_windows,
 )
-from .decompose_call import Call, result_type
+from .decompose_call import FormCall, result_type
 from .decompose_elementwise import same
 from .decompose_quantized import refuse_quantized, store_quantized, store_results
 from .graph_maker import Graph
 from .mesh_devices import unroll_meshes
 
-_RULES: dict[str, Callable[[Graph, Call], SSAValue | list[SSAValue]]] = {
+_RULES: dict[str, Callable[[Graph, FormCall], SSAValue | list[SSAValue]]] = {
     **decompose_elementwise.RULES,
     **decompose_shapes.RULES,
     **decompose_products.RULES,
@@ -61,7 +61,7 @@ def apply(op: ModuleOp, *, in_tiles: bool = False) -> None:
     store_quantized(op)
     for found in types:
         if isinstance(found, FormOp):
-            _replace(found, Call(found, (), {}, types[found], in_tiles))
+            _replace(found, FormCall(found, (), {}, types[found], in_tiles))
         elif in_tiles and isinstance(found, _WHOLE):
             _replace(found, _call_of(found))
         elif isinstance(found, ttir.ConstantOp) and len(found.value) == 1:
@@ -80,12 +80,12 @@ def apply(op: ModuleOp, *, in_tiles: bool = False) -> None:
 _WHOLE = tuple(ttir.MATH[name] for name in ("linear", "softmax", "layer_norm", "rms_norm"))
 
 
-def _call_of(op: MathOp) -> Call:
+def _call_of(op: MathOp) -> FormCall:
     """Make the call of an operation of the table, as if it had tt-mlir's form."""
     values, last = op.values(), shape_of(op.inputs[0])[-1]
     missing = {"transpose_a": False, "normalized_shape": [last], "dimension": values.get("dim")}
     inputs: list[SSAValue | None] = [*op.inputs, None, None]
-    return Call(op, tuple(inputs[:3]), {**values, **missing}, in_tiles=True)
+    return FormCall(op, tuple(inputs[:3]), {**values, **missing}, in_tiles=True)
 
 
 def _store(op: MathOp, types: tuple[Attribute, ...]) -> None:
@@ -95,7 +95,7 @@ def _store(op: MathOp, types: tuple[Attribute, ...]) -> None:
         raise not_computed(op, str(error)) from None
 
 
-def _replace(op: Operation, call: Call) -> None:
+def _replace(op: Operation, call: FormCall) -> None:
     before = op.prev_op
     try:
         if isinstance(op, FormOp):
@@ -140,7 +140,7 @@ def _find_between(first: Operation | None, last: Operation) -> list[Operation]:
     return found
 
 
-def _decompose(graph: Graph, call: Call) -> list[SSAValue]:
+def _decompose(graph: Graph, call: FormCall) -> list[SSAValue]:
     op, name = call.op, call.name
     rule = _RULES.get(name)
     if rule is None and (op.name in _TABLE or name in _SAME):

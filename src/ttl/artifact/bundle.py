@@ -49,9 +49,9 @@ def check_includes(compiled: CompiledOperation) -> None:
         for operand in map(str.strip, _INCLUDE.findall(spliced)):
             if not _is_header(operand):
                 problem = f"includes {operand}, which is not the name of a device header"
-                raise _refused(kernel, problem)
+                raise _refusal(kernel, problem)
         if found := _READING.search(spliced):
-            raise _refused(kernel, f"has `{found[0]}`, which reaches the files of this machine")
+            raise _refusal(kernel, f"has `{found[0]}`, which reaches the files of this machine")
 
 
 def _is_header(operand: str) -> bool:
@@ -63,7 +63,7 @@ def _is_header(operand: str) -> bool:
     return not is_absolute and ".." not in re.split(r"[/\\]", name) and "~" not in name
 
 
-def _refused(kernel: Kernel, problem: str) -> UsageError:
+def _refusal(kernel: Kernel, problem: str) -> UsageError:
     return usage_error(
         codes.INCLUDE_REFUSED,
         f"kernel `{kernel.name}` {problem}",

@@ -19,7 +19,7 @@ from ttl.semantics.printing import array_text
 from .program import natural
 
 
-class Result(NamedTuple):
+class NamedArray(NamedTuple):
     name: str  # in an archive
     heading: str  # on the terminal
     array: Array
@@ -86,7 +86,7 @@ def random_array(shape: Sequence[int], dtype: DType, generator: np.random.Genera
         raise MemoryError(str(error)) from None
 
 
-def write_results(results: Sequence[Result], file: str | None) -> None:
+def write_results(results: Sequence[NamedArray], file: str | None) -> None:
     """Write results to an archive, or print them if there is no file."""
     # Types that numpy can write, which bfloat16 and block floats are not.
     types = [np.float32 if each.dtype.is_float else each.dtype.storage for each in results]

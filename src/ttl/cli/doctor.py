@@ -49,7 +49,7 @@ METAL_VARIABLES = {
 }  # fmt: skip
 
 
-class State(Enum):
+class FindingState(Enum):
     OK = "ok"
     ABSENT = "absent"  # only the row's own feature does not work
     BROKEN = "broken"
@@ -59,7 +59,7 @@ class State(Enum):
 class Finding:
     what: str
     needed_for: str
-    state: State
+    state: FindingState
     found: str
     fix: str = ""
 
@@ -79,7 +79,7 @@ def run(options: argparse.Namespace) -> int:
             print(json.dumps({**asdict(each), "state": each.state.value}))
     else:
         _show(findings)
-    return int(any(each.state is State.BROKEN for each in findings))
+    return int(any(each.state is FindingState.BROKEN for each in findings))
 
 
 def _show(findings: list[Finding]) -> None:
@@ -95,7 +95,7 @@ def _show(findings: list[Finding]) -> None:
 
 def examine() -> Iterator[Finding]:
     # A Python older than pyttlang supports does not get here.
-    yield Finding("Python", EVERYTHING, State.OK, platform.python_version())
+    yield Finding("Python", EVERYTHING, FindingState.OK, platform.python_version())
     yield _own_package()
     yield from _packages()
     yield _compiler()
@@ -117,7 +117,7 @@ def _own_package() -> Finding:
         found += f"; {names} has the package too: removing one removes files of the other"
     if lost:
         found += f"; {len(lost)} files missing or overwritten, {lost[0]} first"
-    state = State.BROKEN if lost else State.OK
+    state = FindingState.BROKEN if lost else FindingState.OK
     fix = " && ".join(repair(others)) if others or lost else ""
     return Finding("ttl", EVERYTHING, state, found, fix)
 
@@ -144,12 +144,12 @@ def _package(name: str, fix: str) -> Finding:
     """Check a package by importing it: an installed one may still be broken."""
     try:
         import_module(name.replace("-", "_"))
-        return Finding(name, EVERYTHING, State.OK, metadata.version(name))
+        return Finding(name, EVERYTHING, FindingState.OK, metadata.version(name))
     except ModuleNotFoundError:
-        return Finding(name, EVERYTHING, State.BROKEN, "not installed", fix)
+        return Finding(name, EVERYTHING, FindingState.BROKEN, "not installed", fix)
     except Exception as error:
         text = str(error).strip().splitlines() or [type(error).__name__]
-        return Finding(name, EVERYTHING, State.BROKEN, f"cannot be imported: {text[0]}", fix)
+        return Finding(name, EVERYTHING, FindingState.BROKEN, f"cannot be imported: {text[0]}", fix)
 
 
 def _compiler() -> Finding:
@@ -160,13 +160,13 @@ def _compiler() -> Finding:
     except TTLError as error:
         found = error.diagnostics[0]
         # No compiler without CXX is fine; a CXX that does not run is a mistake.
-        state = State.BROKEN if os.environ.get("CXX") else State.ABSENT
+        state = FindingState.BROKEN if os.environ.get("CXX") else FindingState.ABSENT
         return Finding("C++ compiler", EXECUTOR, state, found.message, " ".join(found.helps))
     version = compiler.version.splitlines()[0]
     if (problem := _try_compiler(compiler.command)) is not None:
         fix = "install another one, or set CXX to one that works"
-        return Finding("C++ compiler", EXECUTOR, State.BROKEN, f"{version}: {problem}", fix)
-    return Finding("C++ compiler", EXECUTOR, State.OK, version)
+        return Finding("C++ compiler", EXECUTOR, FindingState.BROKEN, f"{version}: {problem}", fix)
+    return Finding("C++ compiler", EXECUTOR, FindingState.OK, version)
 
 
 def _try_compiler(command: tuple[str, ...]) -> str | None:
@@ -187,36 +187,38 @@ def _torch() -> Finding:
     """Check torch without importing it, which takes seconds; most programs do not need it."""
     fix = install_extra("torch")
     if find_spec("torch") is None:
-        return Finding("torch", "tt_torch", State.ABSENT, "not installed", fix)
+        return Finding("torch", "tt_torch", FindingState.ABSENT, "not installed", fix)
     try:
-        return Finding("torch", "tt_torch", State.OK, metadata.version("torch"))
+        return Finding("torch", "tt_torch", FindingState.OK, metadata.version("torch"))
     except metadata.PackageNotFoundError:
-        return Finding("torch", "tt_torch", State.OK, "of an unknown version")
+        return Finding("torch", "tt_torch", FindingState.OK, "of an unknown version")
 
 
 def _ttnn() -> Iterator[Finding]:
     version = installed_version()
     if version is None:
-        yield Finding("ttnn", DEVICE, State.ABSENT, "not installed: the stand-in is used", INSTALL)
+        yield Finding(
+            "ttnn", DEVICE, FindingState.ABSENT, "not installed: the stand-in is used", INSTALL
+        )
     elif not is_new_enough(version):  # `import ttnn` gives it, not the stand-in
-        yield Finding("ttnn", DEVICE, State.BROKEN, wrong_version(version).message, INSTALL)
+        yield Finding("ttnn", DEVICE, FindingState.BROKEN, wrong_version(version).message, INSTALL)
     else:
         known = "" if version in KNOWN_VERSIONS else ", not among those that were tried"
-        yield Finding("ttnn", DEVICE, State.OK, f"{version}{known}")
+        yield Finding("ttnn", DEVICE, FindingState.OK, f"{version}{known}")
         yield _profiler()
     devices = found_devices()
     if devices:
-        yield Finding("device", DEVICE, State.OK, ", ".join(devices))
+        yield Finding("device", DEVICE, FindingState.OK, ", ".join(devices))
     else:
-        yield Finding("device", DEVICE, State.ABSENT, "none", FIND_DEVICE)
+        yield Finding("device", DEVICE, FindingState.ABSENT, "none", FIND_DEVICE)
 
 
 def _profiler() -> Finding:
     what, needed_for = "device profiler", "--trace on a device"
     if has_profiler():
-        return Finding(what, needed_for, State.OK, "in this ttnn")
+        return Finding(what, needed_for, FindingState.OK, "in this ttnn")
     fix = "build tt-metal with Tracy: the wheel of the package registry is without"
-    return Finding(what, needed_for, State.ABSENT, "not in this ttnn", fix)
+    return Finding(what, needed_for, FindingState.ABSENT, "not in this ttnn", fix)
 
 
 def _variables() -> Iterator[Finding]:
@@ -226,21 +228,21 @@ def _variables() -> Iterator[Finding]:
             continue
         if is_folder and not Path(text).is_dir():
             fix = f"unset {name}, or set it to the folder of tt-metal"
-            yield Finding(name, DEVICE, State.BROKEN, f"{text}: no folder", fix)
+            yield Finding(name, DEVICE, FindingState.BROKEN, f"{text}: no folder", fix)
         else:
-            yield Finding(name, DEVICE, State.OK, text)
+            yield Finding(name, DEVICE, FindingState.OK, text)
     for old, now in old_variables().items():
         text = f"the old name of {now}"
-        yield Finding(old, "this shell", State.ABSENT, text, rename_command(old))
+        yield Finding(old, "this shell", FindingState.ABSENT, text, rename_command(old))
     if ours := chosen_variables():
         shown = " ".join(f"{name}={text}" for name, text in sorted(ours.items()))
         try:
             Config.from_environment()
-            yield Finding("variables", "this shell", State.OK, shown)
+            yield Finding("variables", "this shell", FindingState.OK, shown)
         except TTLError as error:
             found = error.diagnostics[0]
             fix = " ".join(found.helps)
-            yield Finding("variables", "this shell", State.BROKEN, found.message, fix)
+            yield Finding("variables", "this shell", FindingState.BROKEN, found.message, fix)
 
 
 def _caches() -> Iterator[Finding]:
@@ -249,7 +251,7 @@ def _caches() -> Iterator[Finding]:
     except TTLError:  # reported above
         return
     if (refused := refused_cache(config)) is not None:
-        yield Finding("cache", EXECUTOR, State.BROKEN, refused.message, _cache_fix(refused))
+        yield Finding("cache", EXECUTOR, FindingState.BROKEN, refused.message, _cache_fix(refused))
     else:
         yield _add_size(_writable("cache", EXECUTOR, config.cache_dir, CACHE))
     metal = Path(os.environ.get("TT_METAL_CACHE") or Path.home() / ".cache/tt-metal-cache")
@@ -263,7 +265,7 @@ def _cache_fix(refused: Diagnostic) -> str:
 
 def _add_size(cache: Finding) -> Finding:
     """Add a cache's size and its limit."""
-    if cache.state is not State.OK:
+    if cache.state is not FindingState.OK:
         return cache
     *_, size, limit = table_of(Config.from_environment()).rows
     return replace(cache, found=f"{cache.found}: {size[1]}, limit {limit[1]}")
@@ -276,5 +278,5 @@ def _writable(what: str, needed_for: str, folder: Path, variable: str) -> Findin
             pass
     except OSError as error:
         fix = f"set {variable} to a folder that can be written"
-        return Finding(what, needed_for, State.BROKEN, f"{folder}: {error.strerror}", fix)
-    return Finding(what, needed_for, State.OK, str(folder))
+        return Finding(what, needed_for, FindingState.BROKEN, f"{folder}: {error.strerror}", fix)
+    return Finding(what, needed_for, FindingState.OK, str(folder))

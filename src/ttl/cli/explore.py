@@ -44,7 +44,7 @@ def _count(text: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class CalledTensors:
     """Contents of the tensors after one call of an operation."""
 
     operation: str
@@ -75,7 +75,7 @@ def run(options: argparse.Namespace) -> int:
     return 0
 
 
-def _find_suspects(options: argparse.Namespace, expected: list[Call]) -> Iterable[int]:
+def _find_suspects(options: argparse.Namespace, expected: list[CalledTensors]) -> Iterable[int]:
     """Return the seeds to compare here: with several processes, one that failed there or had other
     results.
     """
@@ -118,7 +118,7 @@ def digests(seeds: list[int], **options: object) -> dict[str, str]:
     return found
 
 
-def digest_of(calls: list[Call]) -> str:
+def digest_of(calls: list[CalledTensors]) -> str:
     found = hashlib.sha256()
     for call in calls:
         for name, values in call.tensors.items():
@@ -127,14 +127,14 @@ def digest_of(calls: list[Call]) -> str:
     return found.hexdigest()
 
 
-def _run_calls(options: argparse.Namespace, seed: int | None) -> list[Call]:
+def _run_calls(options: argparse.Namespace, seed: int | None) -> list[CalledTensors]:
     """Run the program once; hide its output, but show its errors."""
     variables = {
         **program_variables(options),
         "TTL_STRICT": str(int(options.strict)),
         "TTL_SEED": "" if seed is None else str(seed),
     }
-    calls: list[Call] = []
+    calls: list[CalledTensors] = []
     shown = io.StringIO()
     status: object = 0
     with _kept_results(calls), redirect_stdout(io.StringIO()), redirect_stderr(shown):
@@ -152,7 +152,7 @@ def _run_calls(options: argparse.Namespace, seed: int | None) -> list[Call]:
 
 
 @contextmanager
-def _kept_results(calls: list[Call]) -> Iterator[None]:
+def _kept_results(calls: list[CalledTensors]) -> Iterator[None]:
     plain = LAUNCH_HOOK.launch
 
     def launch(operation: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
@@ -164,7 +164,7 @@ def _kept_results(calls: list[Call]) -> Iterator[None]:
             if hasattr(value, "storage") and value.is_allocated()
         }
         if kept:  # a model's tensors have only descriptions here, and its kernels run compiled
-            calls.append(Call(operation.__name__, kept))
+            calls.append(CalledTensors(operation.__name__, kept))
 
     LAUNCH_HOOK.launch = launch
     try:

@@ -16,7 +16,7 @@ from ttl.host import CallCounts, counts_table, launch
 from ttl.semantics.dtypes import DTYPES, Array
 
 from .arrays import (
-    Result,
+    NamedArray,
     add_array_arguments,
     make_not_arrays,
     random_array,
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
             rounds_like_chip=config.rounding == "chip",
         )  # fmt: skip
     results = [
-        Result(operand.name, operand.name, ttnn.to_numpy(tensor), tensor.dtype)
+        NamedArray(operand.name, operand.name, ttnn.to_numpy(tensor), tensor.dtype)
         for operand, tensor in zip(compiled.operands, tensors, strict=True)
     ]
     write_results(results, options.outputs)

@@ -18,8 +18,8 @@ import numpy as np
 from ttl.config import Config, process_variables
 from ttl.language.engine import LAUNCH_HOOK
 from ttl.studio.tuning.keys import call_key
-from ttl.studio.tuning.outcome import Outcome, Values
-from ttl.studio.tuning.sketch import Rehearsal, Sketch
+from ttl.studio.tuning.outcome import TrialOutcome, Values
+from ttl.studio.tuning.sketch import Sketch, SketchedRun
 from ttl.studio.tuning.trial import Trial, find_outcome, find_real_tensors, times_of
 from ttl.target.costs import Case
 
@@ -41,10 +41,10 @@ def try_program(
 
     runs = program_driver().runs
 
-    def run() -> Outcome:
+    def run() -> TrialOutcome:
         best, typical, worst = _times(options, variables, costs, runs)
         results = _results(options, variables, runs) if checks else []
-        return Outcome(best, typical, worst, results=results)
+        return TrialOutcome(best, typical, worst, results=results)
 
     with process_variables(variables):
         return _values(find_outcome(run))
@@ -63,7 +63,7 @@ def _times(
 
 
 def _results(options: argparse.Namespace, variables: dict[str, str], runs: Runs) -> list[Sketch]:
-    rehearsal = Rehearsal(fills=False)
+    rehearsal = SketchedRun(fills=False)
     before, runs.around = runs.around, rehearsal.around
     try:
         status, shown = _run(options, {**variables, "TTL_BACKEND": "host", "TTL_ESTIMATE": ""})
@@ -122,7 +122,7 @@ def try_call(
     found = _OneTrial(call, operation, config, costs)
     options = argparse.Namespace(file=file, arguments=arguments)
 
-    def run() -> Outcome:
+    def run() -> TrialOutcome:
         with run_only_tuning(found.tune):
             _, shown = _run(options, variables)
         if found.outcome is None:
@@ -133,7 +133,7 @@ def try_call(
     return _values(find_outcome(run))
 
 
-def _values(outcome: Outcome) -> Values:
+def _values(outcome: TrialOutcome) -> Values:
     named = outcome.problem.removeprefix(f"{ProgramFailed.__name__}: ")
     return replace(outcome, problem=named).as_values()
 
@@ -144,7 +144,7 @@ class _OneTrial:
     operation: str
     config: int
     costs: object
-    outcome: Outcome | None = None
+    outcome: TrialOutcome | None = None
     seen: set[object] = field(default_factory=set)
 
     def tune(self, tuned: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> Any:

@@ -18,7 +18,7 @@ from ttl.language.autotuned import TOLERANCE
 from ttl.language.configs import Choice, configs_of
 from ttl.loading.cache_folder import CACHE, OLD_CACHE
 from ttl.studio.sweep import Job, Runner, Task, digest, program_files, sweep
-from ttl.studio.tuning import Outcome, Tuner, Tuning
+from ttl.studio.tuning import TrialOutcome, Tuner, Tuning
 from ttl.studio.tuning.keys import surroundings
 from ttl.studio.tuning.outcome import Values, drop_results, reject_wrong_results
 from ttl.studio.tuning.report import write_report
@@ -143,7 +143,7 @@ def _tune_program(
             _program_task(options, variables, costs, config, files, common) for config in configs
         ]
         values = sweep(tasks, counted, store(now), "tuning", options.fresh)
-    outcomes = [Outcome.of_values(each) for each in values]
+    outcomes = [TrialOutcome.of_values(each) for each in values]
     if not options.no_check:
         outcomes = reject_wrong_results(outcomes, TOLERANCE)
     tried = tuple(zip(configs, map(drop_results, outcomes), strict=True))

@@ -1,4 +1,4 @@
-"""From emitc to C++ text and the artifact."""
+"""Print emitc as C++ text, and assemble the artifact."""
 
 from .assemble import assemble
 from .cpp import CppFile, print_file

@@ -11,7 +11,7 @@ from ttl.diagnostics import Diagnostic, KernelFault, Label, Span, codes
 
 from .processors import calls_in
 from .readiness import SIMULATOR
-from .watcher import Standing, standing, unread_buffers
+from .watcher import Standing, find_standing, unread_buffers
 
 if TYPE_CHECKING:
     from .watch import Watch
@@ -24,12 +24,12 @@ def is_timeout(error: RuntimeError) -> bool:
     return TIMEOUT_WORDS in str(error)
 
 
-def reported_hang(
+def report_hang(
     compiled: CompiledOperation, watch: Watch | None, devices: Sequence[int] = ()
 ) -> KernelFault:
     """Describe the hang, and reset the device: it can run nothing else before that."""
     lines = [] if watch is None else watch.watcher_lines()
-    found = standing(compiled, lines)
+    found = find_standing(compiled, lines)
     limit = "" if watch is None else f" within {watch.limit_seconds:g} s"
     labels = list(dict.fromkeys(label for each in found if (label := _label(each)) is not None))
     is_mesh = len({each.device for each in found}) > 1

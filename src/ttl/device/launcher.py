@@ -45,7 +45,7 @@ def launch(
         if watch is None:
             _run(found, tensors)
         else:
-            watch.limited(lambda: _run_to_the_end(found, tensors))
+            watch.run_limited(lambda: _run_to_the_end(found, tensors))
             watch.show_prints(compiled, tensors[0].device())
         if recorder is not None:
             _record(found, tensors[0].device(), watch, recorder, report)
@@ -105,12 +105,12 @@ def _record(
 def _failure(
     compiled: CompiledOperation, device: object, watch: Watch | None, error: RuntimeError
 ) -> TTLError:
-    from .hang import is_timeout, reported_hang  # most runs never need it
+    from .hang import is_timeout, report_hang  # most runs never need it
 
     if is_timeout(error):
         if watch is not None:
             watch.show_prints(compiled, device)
-        return reported_hang(compiled, watch, getattr(device, "get_device_ids", list)())
+        return report_hang(compiled, watch, getattr(device, "get_device_ids", list)())
     return usage_error(
         codes.DEVICE_REFUSED,
         f"ttnn does not run `{compiled.name}`: {_first_words(str(error))}",

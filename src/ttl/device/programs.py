@@ -91,10 +91,10 @@ class Programs:
         scratch = 0 if compiled.pipe_scratch_bytes else None
         kernels = plan_kernels(compiled, places, scratch)
         descriptor = program_descriptor(ttnn, compiled, kernels)
-        return DeviceProgram(ttnn, compiled, descriptor, _padded(compiled))
+        return DeviceProgram(ttnn, compiled, descriptor, _padded_operands(compiled))
 
 
-def _padded(compiled: CompiledOperation) -> tuple[int, ...]:
+def _padded_operands(compiled: CompiledOperation) -> tuple[int, ...]:
     return tuple(
         position
         for position, operand in enumerate(compiled.operands)

@@ -69,7 +69,7 @@ class Watch:
         self._printed_last: tuple[CompiledOperation, bool] | None = None
         self._watcher = folder / "generated/watcher/watcher.log"
 
-    def limited(self, work: Callable[[], None]) -> None:
+    def run_limited(self, work: Callable[[], None]) -> None:
         """Run work that may never end; raise NotEnded after the limit and abandon its thread."""
         failed: list[BaseException] = []
         ended = threading.Event()

@@ -59,7 +59,7 @@ class Standing:
         return WAITS.get(self.waypoint)
 
 
-def standing(compiled: CompiledOperation, lines: Iterable[str]) -> list[Standing]:
+def find_standing(compiled: CompiledOperation, lines: Iterable[str]) -> list[Standing]:
     """Return where the operation's kernels were at the watcher's last check."""
     found: dict[tuple[int, str, str, str], Standing] = {}
     for line in _last_dump(lines):

@@ -20,7 +20,7 @@ _MIRRORED = {
 }  # fmt: skip
 
 
-def _made_by(value: Any) -> Any:
+def _class_of(value: Any) -> Any:
     """Return the class of the operation that a value comes from.
 
     Values are SSA values, or values of the frontend's form, whose operations know their later
@@ -31,7 +31,7 @@ def _made_by(value: Any) -> Any:
 
 def condition_key(value: Any) -> tuple[Hashable, bool]:
     """Return a key, the same for equal conditions, and whether the condition is its opposite."""
-    op, kind = value.owner, _made_by(value)
+    op, kind = value.owner, _class_of(value)
     if kind is arith.XOrIOp and _is_constant(op.operands[1], 1):
         key, is_opposite = condition_key(op.operands[0])
         return key, not is_opposite
@@ -60,7 +60,7 @@ def _comparison(predicate: int, one: Hashable, other: Hashable) -> tuple[Hashabl
 
 def number_key(value: Any) -> Hashable:
     """Return a key that is equal for numbers computed in the same way."""
-    op, kind = value.owner, _made_by(value)
+    op, kind = value.owner, _class_of(value)
     if kind is arith.ConstantOp and isinstance(op.properties["value"], IntegerAttr):
         number: int = op.properties["value"].value.data
         return number
@@ -84,7 +84,7 @@ _CALCULATED: tuple[object, ...] = (
 
 
 def _is_constant(value: Any, truth: int) -> bool:
-    is_constant = _made_by(value) is arith.ConstantOp
+    is_constant = _class_of(value) is arith.ConstantOp
     return is_constant and value.owner.properties["value"] == IntegerAttr(truth, i1)
 
 
@@ -92,7 +92,7 @@ def equal_to(facts: Facts, value: Any, number: int) -> bool | None:
     """Is an integer this number? None if the path does not decide it."""
     operands = (number_key(value), number)
     known = facts.get(("compare", _EQUAL, operands))
-    return _followed(facts, _EQUAL, operands) if known is None else known
+    return _derive(facts, _EQUAL, operands) if known is None else known
 
 
 def decided(facts: Facts, condition: object) -> bool | None:
@@ -100,7 +100,7 @@ def decided(facts: Facts, condition: object) -> bool | None:
     key, is_opposite = condition_key(condition)
     known = facts.get(key)
     if known is None and isinstance(key, tuple) and key[0] == "compare":
-        known = _followed(facts, *key[1:])
+        known = _derive(facts, *key[1:])
     if known is None and (parts := _parts(condition)) is not None:
         end, sides = parts
         outcomes = {decided(facts, side) for side in sides}
@@ -108,7 +108,7 @@ def decided(facts: Facts, condition: object) -> bool | None:
     return None if known is None else known is not is_opposite
 
 
-def _followed(facts: Facts, predicate: int, operands: tuple[Hashable, Hashable]) -> bool | None:
+def _derive(facts: Facts, predicate: int, operands: tuple[Hashable, Hashable]) -> bool | None:
     """Derive a comparison from the known bounds of a number."""
     value, number = operands
     if not isinstance(number, int) or predicate not in (_EQUAL, _LESS):
@@ -129,7 +129,7 @@ def _followed(facts: Facts, predicate: int, operands: tuple[Hashable, Hashable])
 
 def _parts(condition: Any) -> tuple[bool, tuple[Any, ...]] | None:
     """Return the sides of an `and` or an `or`, and the outcome of one side that decides it."""
-    op, kind = condition.owner, _made_by(condition)
+    op, kind = condition.owner, _class_of(condition)
     if kind in (arith.AndIOp, arith.OrIOp):
         return kind is arith.OrIOp, tuple(op.operands)
     if kind is arith.SelectOp and _is_constant(op.operands[2], 0):  # a if c else False

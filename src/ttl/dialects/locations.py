@@ -48,7 +48,7 @@ def _expansions(span: Span) -> Attribute:
     )
 
 
-def _expanded(metadata: Attribute) -> Iterator[Expansion]:
+def _expansions_in(metadata: Attribute) -> Iterator[Expansion]:
     for each in metadata if isinstance(metadata, ArrayAttr) else ():
         operation, _, file = each.filename.data.partition(" ")
         yield Expansion(operation, file, each.line.data)
@@ -58,7 +58,7 @@ def span_of(location: Attribute) -> Span | None:
     """Return the span of an operation made from the user's source, None for others."""
     match location:
         case FusedLoc():
-            return _fused(location)
+            return _fused_span(location)
         case CallSiteLoc():
             return span_of(location.callee)
         case NameLoc():
@@ -69,11 +69,11 @@ def span_of(location: Attribute) -> Span | None:
     return None
 
 
-def _fused(location: FusedLoc) -> Span | None:
+def _fused_span(location: FusedLoc) -> Span | None:
     parts: Sequence[Attribute] = location.locations.data  # type: ignore[attr-defined]
     match parts:
         case [FileLineColLoc() as start, FileLineColLoc() as end]:
-            chain = tuple(_expanded(location.metadata))
+            chain = tuple(_expansions_in(location.metadata))
             return Span(start.filename.data, start.line.data, start.column.data,
                         end.line.data, end.column.data, chain)  # fmt: skip
     return next((span for span in map(span_of, parts) if span is not None), None)

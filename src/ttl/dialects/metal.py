@@ -44,7 +44,7 @@ def parse_sizes(parser: AttrParser) -> Shape:
 
 @irdl_attr_definition
 class MetalLayoutAttr(ParametrizedAttribute):
-    """How a tensor is divided among the cores; `index_map` makes it a view."""
+    """The division of a tensor among the cores; `index_map` makes it a view."""
 
     name = "ttcore.metal_layout"
     logical_shape: ArrayAttr[IntegerAttr] = param_def()

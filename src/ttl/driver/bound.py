@@ -151,7 +151,7 @@ def _is_captured_outside(program: Program, tensor: object) -> bool:
     outside = program.operation.function.__code__.co_freevars
     for kernel in program.kernels:
         free = kernel.function.__code__.co_freevars
-        for name, value in kernel.sees().items():
+        for name, value in kernel.find_visible().items():
             if (name in outside or name not in free) and value is tensor:
                 return True
     return False

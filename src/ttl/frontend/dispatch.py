@@ -17,7 +17,7 @@ from ttl.language.described import public_class
 from ttl.language.mistakes import ENDS, NUMBER, wrong_function_call, wrong_method_call
 from ttl.language.operation import ONE_BY_ONE, Operation
 from ttl.loading.packages import is_ours
-from ttl.semantics.numpy_numbers import own_sum
+from ttl.semantics.numpy_numbers import replace_sum
 
 from .attributes import find_method
 from .block_math import Fill, is_block
@@ -150,7 +150,7 @@ def _called_now(
     values = [*keywords.values()]
     if any(isinstance(each, (LocalFunction, BoundMethod)) for each in (*arguments, *values)):
         raise not_yet(f"a function of the kernel given to {name}()")
-    found = in_python(_called, own_sum(function), arguments, [*keywords], values)
+    found = in_python(_called, replace_sum(function), arguments, [*keywords], values)
     return builder.new(found) if name == "copy" and isinstance(found, (list, dict, set)) else found
 
 

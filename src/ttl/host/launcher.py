@@ -103,7 +103,7 @@ def launch(
             compiled, tensors, options, cache_dir, recorder, counts, report, memory_bytes
         )
         return
-    ready = _ready(compiled, tensors, cache_dir, counts is not None)
+    ready = _ready(compiled, tensors, cache_dir, _records(compiled, recorder, counts))
     memories = tensor_memories(tensors)
     program = make_program(ready.parts, memories, options)
     try:
@@ -114,6 +114,14 @@ def launch(
 
 
 _run_options = lru_cache(maxsize=16)(RunOptions)  # those of the last launch, nearly always
+
+
+def _records(
+    compiled: CompiledOperation, recorder: Recorder | None, counts: CallCounts | None
+) -> bool:
+    """Are the kernels to tell what they call, or where their marks are?"""
+    has_marks = any(kernel.marks for kernel in compiled.kernels)
+    return counts is not None or (recorder is not None and has_marks)
 
 
 @dataclass(frozen=True, slots=True)
@@ -328,7 +336,7 @@ def _launch_isolated(
     target = load_target(compiled.target)
     plans = _plans(compiled, tensors, target)
     memories = tensor_memories(tensors)
-    runtime, libraries = _built(compiled, plans, cache_dir, counts is not None)
+    runtime, libraries = _built(compiled, plans, cache_dir, _records(compiled, recorder, counts))
     with busy(f"running the C++ kernels of {compiled.name} in a process of their own"):
         outcome = isolation.run_isolated(
             compiled, target, plans, memories, options, runtime, libraries, warn, memory_bytes

@@ -1,4 +1,7 @@
-"""The marks of an artifact in the executor's own copy of the C++, and the events they make."""
+"""The marks of an artifact in the executor's own copy of the C++, and the events they make.
+
+They are of recorded_calls.h, as what device functions tell: nothing in a unit without its flag.
+"""
 
 from __future__ import annotations
 
@@ -6,23 +9,22 @@ from collections.abc import Iterator
 
 from ttl.artifact import MARK_KINDS, CompiledOperation, Kernel, Mark, Pipe
 
-DECLARATION = "namespace ttl_trace { void mark(uint32_t, uint32_t, uint32_t, int32_t, uint32_t); }"
 FIRST_KIND = 12  # in the order of MARK_KINDS, as in TtlEventKind (runtime/program.h)
 BY_MARK, NO_SUBJECT = 1 << 31, 0x7FFF
 SENDS = ("pipe_send", "pipe_send_end", "pipe_send_ends")
 
 
 def marked_lines(compiled: CompiledOperation, kernel: Kernel) -> Iterator[str]:
-    """The C++ of a kernel with a call at each of its marks; the lines keep their numbers."""
-    calls: dict[int, str] = {}
+    """The C++ of a kernel with a statement at each of its marks; the lines keep their numbers."""
+    statements: dict[int, str] = {}
     numbers = {name: number for number, name in enumerate(_subjects(compiled))}
     for position, mark in enumerate(kernel.marks):
         kind = FIRST_KIND + MARK_KINDS.index(mark.kind)
         number = numbers.get(mark.subject, NO_SUBJECT)
-        call = f"ttl_trace::mark({kind}, {position}, {number}, {mark.place}, {mark.value}); "
-        calls[mark.cpp_line] = calls.get(mark.cpp_line, "") + call
+        statement = f"TTL_MARK({kind}, {position}, {number}, {mark.place}, {mark.value}); "
+        statements[mark.cpp_line] = statements.get(mark.cpp_line, "") + statement
     for number, line in enumerate(kernel.cpp_source.splitlines(), 1):
-        yield calls.get(number, "") + line
+        yield statements.get(number, "") + line
 
 
 class Subjects:

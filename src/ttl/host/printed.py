@@ -15,7 +15,7 @@ import numpy as np
 
 from ttl.artifact import CompiledOperation
 from ttl.target.data_formats import TILE_ELEMENTS, TILE_SIZE
-from ttl.trace.printed import Piece, elements_of_page, elements_of_rows, printed_text
+from ttl.trace.printed import Piece, elements_of_page, elements_of_rows, format_print
 
 from .program import ReportStruct, nodes_of
 
@@ -45,7 +45,7 @@ def _line(
     pieces: list[Piece],
 ) -> str:
     node, kernel = place
-    text = printed_text(pieces).removesuffix("\n")
+    text = format_print(pieces).removesuffix("\n")
     return f"{nodes[node]} {compiled.kernels[kernel].name}: {text}"
 
 

@@ -2,8 +2,8 @@
 
 The text of a kernel is not changed, except that its include lines are moved to the top: inside
 the kernel's namespace they would declare the device functions once more; and that pipes and
-semaphores are marked for traces. `#line` keeps the
-kernel's own line numbers, in compiler messages and in __builtin_LINE().
+semaphores are marked for traces. `#line` keeps the kernel's own line numbers, in compiler messages
+and in __builtin_LINE().
 
 A kernel that was written by hand may define what headers look at, or what others define too: it is
 a unit of its own, without a namespace, and includes stay where they are.
@@ -19,7 +19,7 @@ from ttl.artifact import PAGE_BYTES, CompiledOperation, Kernel, OwnArguments, Th
 from ttl.target import load as load_target
 
 from .build import RUNTIME_FOLDER
-from .marks import DECLARATION, marked_lines
+from .marks import marked_lines
 from .program import TensorPlan, noc_of
 from .vector_headers import declarations
 
@@ -129,7 +129,7 @@ def _prelude(compiled: CompiledOperation) -> Iterator[str]:
     if any("std::" in kernel.cpp_source for kernel in compiled.kernels):
         yield "#include <type_traits>"  # the device's headers have it; it is most of a unit's text
     yield '#include "api/compile_time_args.h"'
-    yield DECLARATION
+    yield '#include "hostdevcommon/recorded_calls.h"'
     # A kernel that includes nothing then fails on the names it lacks, not on these.
     yield "namespace ckernel {} namespace ttl_dataflow {}"
 

@@ -106,7 +106,7 @@ class TunedOperation:
         return self.tuned.__name__
 
     @property
-    def is_made(self) -> bool:
+    def has_factory(self) -> bool:
         """Whether a factory makes the operation."""
         return not isinstance(self.tuned.made_of, Operation)
 
@@ -125,7 +125,7 @@ class TunedOperation:
     def tune(self, *args: object, **kwargs: object) -> Any:
         """Measure each configuration for such a call, without running on these tensors."""
         refuse_inside(self.name)
-        if not self.is_made:
+        if not self.has_factory:
             self.tuned._check_call(args, kwargs)
         return LAUNCH_HOOK.tune(self, args, kwargs)
 
@@ -150,7 +150,7 @@ class TunedOperation:
     def key_of(self, args: tuple[object, ...], kwargs: Mapping[str, object]) -> dict[str, object]:
         """Return the arguments of the factory and of the call that distinguish calls."""
         signature = self.tuned.signature
-        if self.is_made:
+        if self.has_factory:
             bound = signature.bind_partial(*self.factory_args, **self.factory_kwargs)
             given = {f"argument {n}": value for n, value in enumerate(args)} | dict(kwargs)
         else:

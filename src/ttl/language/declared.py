@@ -62,7 +62,7 @@ Declared = DataflowBuffer | Semaphore | PipeNet
 
 def put_loose_pipes_in_nets(collected: OperationScope) -> None:
     """Put every pipe that kernels see outside of a net into its own net."""
-    parts = chain.from_iterable(_named_parts(kernel.sees()) for kernel in collected.kernels)
+    parts = chain.from_iterable(_named_parts(kernel.find_visible()) for kernel in collected.kernels)
     loose = {
         id(value): (name, value)
         for name, value in parts

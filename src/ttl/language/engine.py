@@ -108,7 +108,7 @@ class Engine:
     def write_element(self, block: Block, coordinates: Shape, value: float) -> None:
         raise NotImplementedError
 
-    def signpost_made(self, made: object) -> None:
+    def record_signpost(self, made: object) -> None:
         """Record a new signpost, to check that a `with` uses it."""
         raise NotImplementedError
 

@@ -54,13 +54,13 @@ def language_mistake(error: Exception) -> RuleBroken | None:
     frame = _innermost_frame(error)
     if frame is None or is_pyttlang_file(frame.f_code.co_filename):
         return None
-    text = _as_interpreted(error)
+    text = _translate_text(error)
     if isinstance(error, AttributeError) and (missing := missing_name(error)):
         return missing
-    return _wrong_call(text, frame) or _impossible(text, frame)
+    return _wrong_call(text, frame) or _describe_impossible(text, frame)
 
 
-def _innermost(error: Exception) -> TracebackType | None:
+def _innermost_traceback(error: Exception) -> TracebackType | None:
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next
@@ -68,7 +68,7 @@ def _innermost(error: Exception) -> TracebackType | None:
 
 
 def _innermost_frame(error: Exception) -> FrameType | None:
-    traceback = _innermost(error)
+    traceback = _innermost_traceback(error)
     return traceback.tb_frame if traceback is not None else None
 
 
@@ -84,16 +84,16 @@ COMPILED_KEYWORD = re.compile(r"'\w+' is an invalid keyword argument for (?P<met
 COMPILED_OPERATOR = re.compile(r"expected \d+ arguments?, got (?P<given>\d+)")
 
 
-def _as_interpreted(error: Exception) -> str:
+def _translate_text(error: Exception) -> str:
     """Return the error's text as the interpreter writes it for a class that is not compiled."""
-    text, call = _with_setter(str(error), _engine_name(Block)), _call(error)
+    text, call = _with_setter(str(error), _engine_name(Block)), _find_call(error)
     if match := COMPILED_CALL.fullmatch(text):
         missing, given = match["missing"], match["given"]
-        return _interpreted_words(match["method"], missing, given, call.keywords) or text
+        return _translate_call(match["method"], missing, given, call.keywords) or text
     if match := COMPILED_KEYWORD.fullmatch(text):
-        return _interpreted_words(match["method"], None, None, call.keywords) or text
+        return _translate_call(match["method"], None, None, call.keywords) or text
     if match := COMPILED_OPERATOR.fullmatch(text):
-        return _interpreted_words(call.name, None, match["given"], ()) or text
+        return _translate_call(call.name, None, match["given"], ()) or text
     return text
 
 
@@ -101,7 +101,7 @@ def _with_setter(text: str, name: str) -> str:
     return READ_ONLY.sub(rf"property '\1' of '{name}' object has no setter", text)
 
 
-def _interpreted_words(
+def _translate_call(
     method: str, missing: str | None, given: str | None, keywords: Iterable[str]
 ) -> str | None:
     owner = next((each for each in COMPILED_CLASSES if hasattr(each, method)), None)
@@ -125,9 +125,9 @@ def _engine_name(public: type) -> str:
     return (subclasses[0] if subclasses else public).__name__
 
 
-def _call(error: Exception) -> WrittenCall:
+def _find_call(error: Exception) -> WrittenCall:
     """Return the call that failed, as the source has it."""
-    traceback = _innermost(error)
+    traceback = _innermost_traceback(error)
     found = call_at(traceback.tb_frame.f_code, traceback.tb_lasti) if traceback else None
     return found or WrittenCall("", ())
 
@@ -158,10 +158,10 @@ def missing_name(error: AttributeError) -> RuleBroken | None:
 
 
 def no_attribute(public: PublicClass, name: str) -> RuleBroken:
-    return no_such_name(public.noun, name, public.names, instead=_instead(public, name))
+    return no_such_name(public.noun, name, public.names, instead=_find_helps(public, name))
 
 
-def _instead(public: PublicClass, name: str) -> dict[str, str]:
+def _find_helps(public: PublicClass, name: str) -> dict[str, str]:
     """Return what to write instead: for `x.exp()` the function of the language."""
     is_value = public.noun in ("a block", "a block expression")
     found = next((n for n in (name, f"reduce_{name}") if n in NAMESPACES["math"]), None)
@@ -180,7 +180,7 @@ USERS_CALL = re.compile(r"(?:.*\.)?(\w+)\(\) (?:missing|takes|got) ")
 
 def _wrong_call(text: str, frame: FrameType) -> RuleBroken | None:
     match = CALL.match(text)
-    called = _called(match["called"], frame) if match else None
+    called = _find_called(match["called"], frame) if match else None
     if match is None or called is None:
         return None
     spelling, parameters = called
@@ -207,7 +207,7 @@ def wrong_function_call(
     function: Callable[..., object], error: TypeError, given: int
 ) -> RuleBroken | None:
     name = getattr(function, "__name__", "")
-    if _function(name) is not function:
+    if _find_function(name) is not function:
         return None
     return wrong_call(f"ttl.{name}", _parameters(function), error, given)
 
@@ -224,13 +224,13 @@ def signature_help(error: BaseException) -> tuple[str, ...]:
     return (written_call(match[1], _parameters(found)),)
 
 
-def _called(name: str, frame: FrameType) -> tuple[str, list[Parameter]] | None:
+def _find_called(name: str, frame: FrameType) -> tuple[str, list[Parameter]] | None:
     """Return the public spelling of a function and its parameters without `self`."""
     owner, _, method = name.rpartition(".")
-    if _is_the_users(owner or name, frame):
+    if _is_users_name(owner or name, frame):
         return None
     if not owner:
-        function = _function(name)
+        function = _find_function(name)
         return (f"ttl.{name}", _parameters(function)) if function is not None else None
     public = public_classes_by_name().get(owner)
     if public is None or not hasattr(public.type, method):
@@ -240,7 +240,7 @@ def _called(name: str, frame: FrameType) -> tuple[str, list[Parameter]] | None:
     return (f"ttl.{known}" if method == "__init__" else f"{known}.{method}"), parameters
 
 
-def _function(name: str) -> Callable[..., object] | None:
+def _find_function(name: str) -> Callable[..., object] | None:
     """Return the function of `ttl` with this name."""
     from ttl import language  # its modules import this one
 
@@ -248,7 +248,7 @@ def _function(name: str) -> Callable[..., object] | None:
     return found if isinstance(found, FunctionType) else None
 
 
-def _is_the_users(name: str, frame: FrameType) -> bool:
+def _is_users_name(name: str, frame: FrameType) -> bool:
     """Return whether the name is a function or class of the program, which may shadow ours."""
     found = frame.f_locals.get(name, frame.f_globals.get(name))
     module = getattr(found, "__module__", None) or ""
@@ -356,23 +356,23 @@ def impossible_use(error: Exception, values: Iterable[object]) -> RuleBroken | N
     public = {type_.__name__: found for type_, found in classes.items() if found is not None}
     if not public and not any(is_tensor(value) for value in values):
         return None
-    return _complaint(_with_setter(str(error), Block.__name__), public)
+    return _find_complaint(_with_setter(str(error), Block.__name__), public)
 
 
-def _impossible(text: str, frame: FrameType) -> RuleBroken | None:
+def _describe_impossible(text: str, frame: FrameType) -> RuleBroken | None:
     classes = public_classes_by_name().items()
-    return _complaint(text, {n: found for n, found in classes if not _is_the_users(n, frame)})
+    return _find_complaint(text, {n: found for n, found in classes if not _is_users_name(n, frame)})
 
 
-def _complaint(text: str, public: dict[str, PublicClass]) -> RuleBroken | None:
+def _find_complaint(text: str, public: dict[str, PublicClass]) -> RuleBroken | None:
     for complaint in COMPLAINTS:
         match = re.match(complaint.pattern, text)
         if match is not None:
-            return _complained(complaint, match, public)
-    return _renamed(text, public)
+            return _describe_complaint(complaint, match, public)
+    return _rename_classes(text, public)
 
 
-def _complained(
+def _describe_complaint(
     complaint: Complaint, match: re.Match[str], public: dict[str, PublicClass]
 ) -> RuleBroken | None:
     named = match.re.groupindex.values()
@@ -401,7 +401,7 @@ def _help(complaint: Complaint, nouns: list[str]) -> str:
     return TENSOR_HELP if {"a tensor", "a tensor slice"} & set(nouns) else ""
 
 
-def _renamed(text: str, public: dict[str, PublicClass]) -> RuleBroken | None:
+def _rename_classes(text: str, public: dict[str, PublicClass]) -> RuleBroken | None:
     """Replace an engine's class names by public nouns in any other message."""
     known = {name: found.noun for name, found in public.items() if name.startswith("Sim")}
     pattern = rf"'?\b({'|'.join(known)})\b'?"

@@ -65,13 +65,13 @@ class KernelFunction:
         found = [getattr(value, "buffer", value) for value in self.captures().values()]
         return [value for value in found if isinstance(value, DataflowBuffer)]
 
-    def sees(self) -> dict[str, object]:
+    def find_visible(self) -> dict[str, object]:
         """Return the captured variables and the globals that the kernel names."""
         code, around = self.function.__code__, self.function.__globals__
         return self.captures() | {name: around[name] for name in code.co_names if name in around}
 
     def tensors(self) -> Iterator[tuple[str, TensorLike]]:
-        for name, value in self.sees().items():
+        for name, value in self.find_visible().items():
             for part_name, part in parts_of(name, value):
                 if not isinstance(part, DataflowBuffer) and is_tensor(part):
                     yield part_name, part
@@ -110,7 +110,7 @@ class Program:
         if not any(tensor is known for known in tensors.values()):
             tensors[name if name not in tensors else f"{name}_{len(tensors)}"] = tensor
 
-    def carry(self, facts: object) -> None:
+    def keep_facts(self, facts: object) -> None:
         object.__setattr__(self, "facts", facts)
 
     def on_tensors(self, tensors: Sequence[object]) -> Program:
@@ -119,7 +119,7 @@ class Program:
             return self
         replaced = dict(zip(self.tensors, tensors, strict=True))
         arguments = {name: replaced.get(name, each) for name, each in self.arguments.items()}
-        return self.operation.declared(arguments, self.grid, self.options)
+        return self.operation.declare(arguments, self.grid, self.options)
 
     def kernels_on(self, node: Shape) -> tuple[KernelFunction, ...]:
         return self.kernels_by_node.get(node, self.kernels)
@@ -219,9 +219,9 @@ class Operation:
         grid = self._resolve_grid(arguments, full_grid)
         self._check_size(grid, largest_grid or full_grid, larger_grid_helps)
         LAUNCH_HOOK.last_grid = grid
-        return self.declared(arguments, grid, options)
+        return self.declare(arguments, grid, options)
 
-    def declared(self, arguments: dict[str, object], grid: Shape, options: Options) -> Program:
+    def declare(self, arguments: dict[str, object], grid: Shape, options: Options) -> Program:
         """Return the program that the body declares on this grid."""
         first = self._run_body(arguments, grid, (0,) * len(grid))
         program = Program(
@@ -292,20 +292,22 @@ class Operation:
         )
 
     def _call(self, arguments: dict[str, object]) -> object:
-        positional, named = self.as_called(arguments)
+        positional, named = self.split_arguments(arguments)
         return LAUNCH_HOOK.body_of(self, arguments)(*positional, **named)
 
-    def as_called(self, arguments: Mapping[str, object]) -> tuple[list[object], dict[str, object]]:
+    def split_arguments(
+        self, arguments: Mapping[str, object]
+    ) -> tuple[list[object], dict[str, object]]:
         """The inverse of named_arguments()."""
         left, positional = dict(arguments), []
         for name, parameter in self.signature.parameters.items():
             if parameter.kind is parameter.VAR_POSITIONAL:
-                positional += [left.pop(key) for key in self._starred(arguments)]
+                positional += [left.pop(key) for key in self._find_starred(arguments)]
             elif parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD):
                 positional.append(left.pop(name))
         return positional, left
 
-    def _starred(self, arguments: Mapping[str, object]) -> list[str]:
+    def _find_starred(self, arguments: Mapping[str, object]) -> list[str]:
         """Return the names given to the values of `*args`."""
         starred = [n for n, p in self.signature.parameters.items() if p.kind is p.VAR_POSITIONAL]
         names = (f"{name}_{number}" for name in starred for number in range(len(arguments)))
@@ -354,7 +356,7 @@ class Operation:
         try:
             arguments = self.named_arguments(args, kwargs)
         except TypeError as error:
-            raise self._not_called_so(error, len(args), kwargs) from None
+            raise self._wrong_call(error, len(args), kwargs) from None
         arguments |= python_numbers(arguments)
         tensors = {name: value for name, value in arguments.items() if is_tensor(value)}
         try:
@@ -364,7 +366,7 @@ class Operation:
             raise UsageError(broken.at(calling_span())) from None
         return arguments
 
-    def _not_called_so(self, error: TypeError, given: int, named: dict[str, object]) -> UsageError:
+    def _wrong_call(self, error: TypeError, given: int, named: dict[str, object]) -> UsageError:
         known = self.signature.parameters
         first, *_ = (*known, "")
         if first == "self":

@@ -124,7 +124,7 @@ class PipeNet:
             collected.pipe_nets.append(self)
         known = () if collected is None else collected.pipe_nets
         for number, pipe in enumerate(self.pipes):
-            if pipe.home is None or _is_left(pipe.home[0], known):
+            if pipe.home is None or _can_move_pipes(pipe.home[0], known):
                 pipe.home = self, number
 
     def _read(self, pipes: object) -> tuple[Pipe, ...]:
@@ -155,20 +155,20 @@ class PipeNet:
 
     def is_src(self) -> bool:
         """Return whether a pipe of the net starts at this node."""
-        node, (sources, _) = self._here("PipeNet.is_src()")
+        node, (sources, _) = self._find_roles("PipeNet.is_src()")
         return node in sources
 
     def is_dst(self) -> bool:
         """Return whether a pipe of the net ends at this node."""
-        node, (_, receivers) = self._here("PipeNet.is_dst()")
+        node, (_, receivers) = self._find_roles("PipeNet.is_dst()")
         return node in receivers
 
     def is_active(self) -> bool:
         """Return whether a pipe of the net starts or ends at this node."""
-        node, (sources, receivers) = self._here("PipeNet.is_active()")
+        node, (sources, receivers) = self._find_roles("PipeNet.is_active()")
         return node in sources or node in receivers
 
-    def _here(self, call: str) -> tuple[Shape, tuple[frozenset[Shape], frozenset[Shape]]]:
+    def _find_roles(self, call: str) -> tuple[Shape, tuple[frozenset[Shape], frozenset[Shape]]]:
         running = running_engine(None)
         if running is not None:
             return running.node(), self._roles_on(running.grid)
@@ -186,7 +186,7 @@ class PipeNet:
         return self._roles[grid]
 
 
-def _is_left(net: PipeNet, known: Iterable[PipeNet]) -> bool:
+def _can_move_pipes(net: PipeNet, known: Iterable[PipeNet]) -> bool:
     """Return whether pipes of this net may move to a new net.
 
     They stay if it is a `known` net of the same operation, where the first net counts. Pipes may

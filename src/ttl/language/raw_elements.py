@@ -27,7 +27,7 @@ def raw_element_read(block: Block, *coords: int) -> float:
     """
     running = engine(READ)
     running.require_data_movement(READ)
-    return running.read_element(block, _checked(READ, block, coords))
+    return running.read_element(block, _check_coordinates(READ, block, coords))
 
 
 def raw_element_write(block: Block, *coords: object, value: object = None) -> None:
@@ -38,24 +38,24 @@ def raw_element_write(block: Block, *coords: object, value: object = None) -> No
     running = engine(WRITE)
     running.require_data_movement(WRITE)
     places, number = split_written(coords, value)
-    coordinates = _checked(WRITE, block, places)
+    coordinates = _check_coordinates(WRITE, block, places)
     if not is_number(number):
-        raise not_an_element(_described(number))
+        raise not_an_element(_describe(number))
     running.write_element(block, coordinates, float(number))
 
 
-def _checked(call: str, block: object, given: tuple[object, ...]) -> Shape:
+def _check_coordinates(call: str, block: object, given: tuple[object, ...]) -> Shape:
     if not isinstance(block, Block):
-        raise not_a_raw_block(call, _described(block))
+        raise not_a_raw_block(call, _describe(block))
     check_raw_block(call, block.type, len(given))
-    coordinates = tuple([coordinate(call, each, _described) for each in given])
+    coordinates = tuple([coordinate(call, each, _describe) for each in given])
     for dimension, size in enumerate(raw_extent(block.type)):
         if not 0 <= coordinates[dimension] < size:
             raise outside_block(coordinates[dimension], dimension, block.type)
     return coordinates
 
 
-def _described(value: object) -> str:
+def _describe(value: object) -> str:
     from .described import described  # imports the modules of the language
 
     return described(value)

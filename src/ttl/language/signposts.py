@@ -22,7 +22,7 @@ class signpost:  # the language's spelling
         self.name = name
         running = running_engine(None)
         if running is not None:
-            running.signpost_made(self)
+            running.record_signpost(self)
 
     def __enter__(self) -> None:
         engine("ttl.signpost()").signpost(self, is_end=False)

@@ -51,19 +51,19 @@ def make_tensor_backed_dfb(
     return buffer
 
 
-def _refused(cause: str, help_text: str = HELP) -> RuleBroken:
+def _refusal(cause: str, help_text: str = HELP) -> RuleBroken:
     return codes.TENSOR_BACKED.broken(cause, help_text)
 
 
 def _wrong_tensor(tensor: object) -> RuleBroken | None:
     where = "a tensor-backed dataflow buffer lies in the shards of a height-sharded tensor in L1"
     if layout_of(tensor) is not TILE_LAYOUT:
-        return _refused(f"{where}, of tiles; this one is row-major", "use ttnn.TILE_LAYOUT")
+        return _refusal(f"{where}, of tiles; this one is row-major", "use ttnn.TILE_LAYOUT")
     dtype = dtype_of(tensor)
     if dtype not in (bfloat16, float32):
-        return _refused(f"{where}, of bfloat16 or float32; this one is {dtype.spelling}")
+        return _refusal(f"{where}, of bfloat16 or float32; this one is {dtype.spelling}")
     if height_shards(tensor) is None:
-        return _refused(f"{where}; this one is {memory_words(tensor)}")
+        return _refusal(f"{where}; this one is {memory_words(tensor)}")
     return None
 
 
@@ -71,7 +71,7 @@ def _wrong_offset(tensor: object, byte_offset: object) -> RuleBroken | None:
     page = dtype_of(tensor).tile_bytes
     if type(byte_offset) is int and byte_offset >= 0 and byte_offset % page == 0:
         return None
-    return _refused(
+    return _refusal(
         f"byte_offset={byte_offset!r}: a block starts at a whole tile, and a tile has {page} bytes",
         f"use a multiple of {page}",
     )
@@ -85,7 +85,7 @@ def _too_large(
         return None
     fitting = max(0, shards.tiles - first) // block
     after = f" after the first {first}" if first else ""
-    return _refused(
+    return _refusal(
         f"{block_count} {'block' if block_count == 1 else 'blocks'} of {shape} tiles are "
         f"{block * block_count} tiles; a shard of {(shards.rows, shards.columns)} has "
         f"{shards.tiles - first}{after}",
@@ -99,7 +99,7 @@ def _without_shard(tensor: Any, shards: HeightShards, grid: Shape) -> RuleBroken
     holders = set(shards.cores[: -(-rows // shards.rows)])
     for node in ((x, y) for y in range(grid[1]) for x in range(grid[0])):
         if node not in holders:
-            return _refused(
+            return _refusal(
                 f"node {node} has no shard of the tensor, which is on {len(holders)} cores; the "
                 f"grid of the operation is {tuple(grid)}",
                 "use a grid of the nodes that have shards, or spread the tensor over the grid",

@@ -23,32 +23,32 @@ def add(make: Maker, left: SSAValue, right: SSAValue, hint: str | None = None) -
     for value, other in ((left, right), (right, left)):
         if constant_of(value) == 0:
             return other
-    return _calculated(make, arith.AddiOp, left, right, hint)
+    return _calculate(make, arith.AddiOp, left, right, hint)
 
 
 def minus(make: Maker, left: SSAValue, right: SSAValue, hint: str | None = None) -> SSAValue:
-    return left if constant_of(right) == 0 else _calculated(make, arith.SubiOp, left, right, hint)
+    return left if constant_of(right) == 0 else _calculate(make, arith.SubiOp, left, right, hint)
 
 
 def times(make: Maker, left: SSAValue, right: SSAValue, hint: str | None = None) -> SSAValue:
     for value, other in ((left, right), (right, left)):
         if (number := constant_of(value)) in (0, 1):
             return other if number else value
-    return _calculated(make, arith.MuliOp, left, right, hint)
+    return _calculate(make, arith.MuliOp, left, right, hint)
 
 
-def divided(make: Maker, value: SSAValue, by: int) -> tuple[SSAValue, SSAValue]:
+def divide(make: Maker, value: SSAValue, by: int) -> tuple[SSAValue, SSAValue]:
     """Return the quotient and remainder of a nonnegative number."""
     if by == 1:
         return value, make.index(0)
     divisor = make.index(by)
     return (
-        _calculated(make, arith.DivSIOp, value, divisor),
-        _calculated(make, arith.RemSIOp, value, divisor),
+        _calculate(make, arith.DivSIOp, value, divisor),
+        _calculate(make, arith.RemSIOp, value, divisor),
     )
 
 
-def _calculated(
+def _calculate(
     make: Maker, kind: Kind, left: SSAValue, right: SSAValue, hint: str | None = None
 ) -> SSAValue:
     numbers = constant_of(left), constant_of(right)

@@ -1,7 +1,7 @@
 """Follow the paths through a kernel side by side.
 
 A subclass defines the state of a path, the effect of an operation (`step`) and of a loop (`loop`),
-and merges paths after a branch (`joined`). A path takes both branches of a condition, unless it has
+and merges paths after a branch (`merge`). A path takes both branches of a condition, unless it has
 already decided the same condition. Whether a node has the role of an `if_src` or `if_dst` is a
 decision too.
 """
@@ -39,7 +39,7 @@ class PathWalker(ABC, Generic[State]):
     def loop(self, op: Operation, paths: list[State]) -> list[State]:
         """Apply an operation whose regions may run several times."""
 
-    def joined(self, paths: list[State]) -> list[State]:
+    def merge(self, paths: list[State]) -> list[State]:
         """Merge paths after a fork that need not be distinguished."""
         return paths
 
@@ -70,17 +70,17 @@ class PathWalker(ABC, Generic[State]):
         found: list[State] = []
         for goes_in, region in zip((True, False), (*op.regions, None), strict=False):
             taking = [
-                path if decision is goes_in else _deciding(op, path, goes_in)
+                path if decision is goes_in else _with_decision(op, path, goes_in)
                 for path, decision in decisions
                 if decision in (None, goes_in)
             ]
             if taking and region is not None and region.blocks:
                 taking = self.block(region.block, taking)
             found += taking
-        return self.joined(found)
+        return self.merge(found)
 
 
-def _deciding(op: Fork, path: State, goes_in: bool) -> State:
+def _with_decision(op: Fork, path: State, goes_in: bool) -> State:
     """Return a copy of the path with its decision."""
     if isinstance(op, scf.IfOp):
         return path.copy(with_fact(path.facts, op.cond, goes_in))

@@ -49,7 +49,7 @@ def function_tree(code: CodeType) -> FunctionTree | None:
     if made is not None:
         return made
     try:
-        return _found(code, code.co_filename)
+        return _find_tree(code, code.co_filename)
     except LookupError:
         return None
 
@@ -132,7 +132,7 @@ def _lines_on_disk(file: str) -> list[str]:
 
 
 @lru_cache(maxsize=4096)
-def _found(code: CodeType, file: str) -> FunctionTree:
+def _find_tree(code: CodeType, file: str) -> FunctionTree:
     """Return the definition, or raise LookupError, which lru_cache does not keep.
 
     `file` is a key because equal codes may be in different files. Codes exclude decorators.
@@ -202,14 +202,14 @@ def _functions(text: str, flags: int, one_by_one: bool = False) -> dict[CodeType
     try:
         module = ast.parse(text)
         units = [ast.Module([each], []) for each in module.body] if one_by_one else [module]
-        compiled = [_compiled(unit, text, flags) for unit in units]
+        compiled = [_compile_unit(unit, text, flags) for unit in units]
         codes = [code for each in compiled for code in nested_codes(each)]
     except (SyntaxError, ValueError):  # the user is still editing the file
         return {}
     return _by_code(codes, [node for node in walk(module) if isinstance(node, FunctionTree)])
 
 
-def _compiled(unit: ast.Module, text: str, flags: int) -> CodeType:
+def _compile_unit(unit: ast.Module, text: str, flags: int) -> CodeType:
     code: CodeType
     try:
         code = compile(unit, "", "exec", flags, dont_inherit=True)

@@ -23,7 +23,7 @@ def python_number(value: Any) -> Any:
     return value
 
 
-def own_sum(function: Callable[..., object]) -> Callable[..., Any]:
+def replace_sum(function: Callable[..., object]) -> Callable[..., Any]:
     """Return sum_of_numbers for Python's sum(), and any other function unchanged."""
     return sum_of_numbers if function is sum else function
 

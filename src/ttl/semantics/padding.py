@@ -31,7 +31,7 @@ Held = tuple[str | None, str | None]
 NONE: Held = (None, None)
 
 
-def either(*found: Held) -> Held:
+def merge_paddings(*found: Held) -> Held:
     """Return the padding of a block that may come from any of these."""
     kinds = [{each[dim] for each in found} for dim in (-2, -1)]
     rows, columns = (next((kind for kind in (ANY, ZERO) if kind in of), None) for of in kinds)
@@ -42,12 +42,12 @@ def is_reduced(op: BlockOp, paddings: Sequence[Held], dims: Sequence[int], rank:
     """Return whether the padding changes the result; zeros do not change a sum."""
     if not op.name.startswith("reduce_"):
         return False
-    held = either(*paddings)
+    held = merge_paddings(*paddings)
     found = {held[dim] for dim in _inner(dims, rank)}
     return ANY in found or (ZERO in found and op.name != "reduce_sum")
 
 
-def after(op: BlockOp, paddings: Sequence[Held], dims: Sequence[int], rank: int) -> Held:
+def padding_after(op: BlockOp, paddings: Sequence[Held], dims: Sequence[int], rank: int) -> Held:
     """Return the padding of the result: any value, unless the operation removes the padding."""
     if not paddings:
         return NONE
@@ -63,7 +63,7 @@ def after(op: BlockOp, paddings: Sequence[Held], dims: Sequence[int], rank: int)
         gone = _inner(dims, rank)
         rows, columns = (None if dim in gone else first[dim] for dim in (-2, -1))
         return rows, columns
-    rows, columns = (ANY if each else None for each in either(*paddings))
+    rows, columns = (ANY if each else None for each in merge_paddings(*paddings))
     return rows, columns
 
 
@@ -166,7 +166,7 @@ def sizes_after(op: BlockOp, sizes: Sequence[Sizes], dims: Sequence[int], rank: 
     return UNKNOWN
 
 
-def joined(one: Sizes, other: Sizes) -> Sizes:
+def merge_sizes(one: Sizes, other: Sizes) -> Sizes:
     """Return the data sizes of a block that may come from either."""
     rows, columns = (
         None if a is None or b is None else a | b for a, b in zip(one, other, strict=True)

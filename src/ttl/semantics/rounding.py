@@ -57,7 +57,7 @@ def product_in_phases(product: Product, a: Array, b: Array, phases: int) -> Arra
     return product(a, first_of_b) + product(to_tf32(a, _FIRST_OF_A), rest_of_b)
 
 
-def multiplied_in_phases(
+def multiply_in_phases(
     a: object, b: object, phases: int, rounded: Callable[[Array], Array]
 ) -> Array:
     """Multiply element by element, rounding each phase's sum; a factor of 0 adds nothing."""

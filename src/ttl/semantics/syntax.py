@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import ast
-from typing import Any
+from typing import Any, TypeAlias
+
+Node: TypeAlias = Any  # of the ast module, which few modules may import
 
 
-def child_nodes(node: ast.AST) -> list[ast.AST]:
+def child_nodes(node: Node) -> list[Node]:
     """Return the nodes that ast.iter_child_nodes() yields."""
-    found: list[ast.AST] = []
+    found: list[Node] = []
     for name in node._fields:
-        value: Any = getattr(node, name, None)
+        value = getattr(node, name, None)
         if isinstance(value, list):
             found += [each for each in value if hasattr(each, "_fields")]
         elif hasattr(value, "_fields"):
@@ -18,7 +19,7 @@ def child_nodes(node: ast.AST) -> list[ast.AST]:
     return found
 
 
-def walk(node: ast.AST) -> list[ast.AST]:
+def walk(node: Node) -> list[Node]:
     """Return the nodes that ast.walk() yields."""
     found = [node]
     for each in found:  # the loop appends to it

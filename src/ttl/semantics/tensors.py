@@ -122,14 +122,14 @@ def row_page_elements(tensor: TensorLike) -> int | None:
 
 def _bounds(item: object, size: int, dimension: int, tensor: TensorLike) -> tuple[int, int]:
     """Return start and stop, or raise RuleBroken if they leave the tensor."""
-    start, stop = _asked(item, size, tensor)
+    start, stop = _read_bounds(item, size, tensor)
     if not 0 <= start < stop <= size:
         text = f"{start}:{stop}" if isinstance(item, slice) else f"{start}"
         raise out_of_range(text, dimension, size, layout_of(tensor), tensor)
     return start, stop
 
 
-def _asked(item: object, size: int, tensor: TensorLike) -> tuple[int, int]:
+def _read_bounds(item: object, size: int, tensor: TensorLike) -> tuple[int, int]:
     if type(item) is slice and type(item.start) is int is type(item.stop) and item.step is None:
         return item.start, item.stop
     try:
@@ -269,14 +269,14 @@ def check_tensor_arguments(
         for name in tensors
     }
     for name, tensor in tensors.items():
-        if problem := _unusable(tensor):
+        if problem := _find_problem(tensor):
             raise codes.UNUSABLE_TENSOR.broken(
                 f"{titles[name]} is {problem[0]}", problem[1], shape=tuple(tensor.shape)
             )
     _check_devices(titles, tensors)
 
 
-def _unusable(tensor: TensorLike) -> tuple[str, str] | None:
+def _find_problem(tensor: TensorLike) -> tuple[str, str] | None:
     """Return what is wrong with a tensor and how to fix it, or None."""
     shape = tuple(tensor.shape)
     if 0 in shape:

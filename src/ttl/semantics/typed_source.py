@@ -19,7 +19,7 @@ MOST_LINES = 2000  # of the history, which includes earlier sessions
 def name_typed(function: FunctionType, is_text_of: Callable[[str, CodeType], bool]) -> None:
     """Give a typed function its own file name, if readline has lines that compile to it."""
     code = function.__code__
-    _name_kept(code)
+    _name_kept_text(code)
     if code.co_filename not in PROMPTS:
         return
     word = "lambda" if code.co_name == "<lambda>" else f"def {code.co_name}"
@@ -27,11 +27,11 @@ def name_typed(function: FunctionType, is_text_of: Callable[[str, CodeType], boo
         if word in text and is_text_of(text, code):
             file = f"<typed-{number}>"
             linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-            function.__code__ = _renamed(code, file)
+            function.__code__ = _rename_file(code, file)
             return
 
 
-def _name_kept(code: CodeType) -> None:
+def _name_kept_text(code: CodeType) -> None:
     file = code.co_filename
     kept = getattr(linecache, "_getlines_from_code", None)  # since 3.14
     if kept is None or not file.startswith("<") or linecache.getlines(file):
@@ -58,6 +58,6 @@ def _last_line(code: CodeType) -> int:
     return max([*own, *(_last_line(each) for each in code.co_consts if isinstance(each, CodeType))])
 
 
-def _renamed(code: CodeType, file: str) -> CodeType:
-    inside = (_renamed(x, file) if isinstance(x, CodeType) else x for x in code.co_consts)
+def _rename_file(code: CodeType, file: str) -> CodeType:
+    inside = (_rename_file(x, file) if isinstance(x, CodeType) else x for x in code.co_consts)
     return code.replace(co_filename=file, co_consts=tuple(inside))

@@ -17,7 +17,7 @@ import numpy as np
 
 from ttl.semantics.dtypes import Array, Way, bfloat16, float32, round_to
 from ttl.semantics.ops import BLOCK_OPS, BY_OPERATOR, BlockOp
-from ttl.semantics.rounding import multiplied_in_phases, product_in_phases
+from ttl.semantics.rounding import multiply_in_phases, product_in_phases
 
 from .block import SimBlock
 from .types import Applied
@@ -55,11 +55,11 @@ def _product(kernel: KernelRun, left: Array, right: Array) -> Array:
     if kernel.dest is float32 and phases != 3:
         return np.asarray(product_in_phases(np.multiply, left, right, phases))
     rounded = partial(round_to, dtype=kernel.dest, way="away")
-    return multiplied_in_phases(left, right, phases, rounded)
+    return multiply_in_phases(left, right, phases, rounded)
 
 
 def is_by_matrix_unit(kernel: KernelRun, op: BlockOp, operands: Sequence[object]) -> bool:
-    """rule UNIT"""
+    """Does the matrix unit compute this? (rule UNIT)"""
     if op.in_sources is not None:
         return True
     enough = all if kernel.dest is float32 else any
@@ -71,7 +71,7 @@ def _is_block(operand: object) -> bool:
 
 
 def _way(op: BlockOp, by_matrix_unit: bool) -> Way:
-    """rule TIES"""
+    """Return how a result rounds (rule TIES)."""
     if by_matrix_unit:
         return "away"
     return "cut" if op.is_cut_off else "even"

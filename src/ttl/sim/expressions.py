@@ -179,7 +179,7 @@ def _value(kernel: KernelRun, operand: object) -> Array:
 def _round_result(kernel: KernelRun, applied: Applied, computed: Array) -> SimExpression:
     """Round the result of a plain operation."""
     if applied.computes and has_nan(computed) is not False:
-        computed = special_values.computed(computed)
+        computed = special_values.clear_nan_signs(computed)
     if computed.dtype is not SINGLE or kernel.dest is not float32:
         computed = round_to(computed, format_of(kernel, applied.type.dtype))
     if computed.base is not None:  # a slot or a view of a slot changes with its block
@@ -209,7 +209,7 @@ def _apply_unlike(
     else:
         computed = np.asarray(applied.meaning(*arrays, **parameters))
     if applied.computes and has_nan(computed) is not False:
-        computed = special_values.computed(computed)
+        computed = special_values.clear_nan_signs(computed)
     # A fill stays exact until it meets an element type.
     if not operands and applied.type.dtype is not None:
         computed = np.asarray(convert(kernel, computed, applied.type.dtype))
@@ -438,7 +438,8 @@ def accumulate(kernel: KernelRun, block: SimBlock, value: object) -> None:
     is_first = block.state is State.MUST_WRITE
     block.step(ACCUMULATE)
     before = block.carry() if block.running_sum is None else block.running_sum
-    summed = special_values.computed(np.add(np.zeros_like(before) if is_first else before, added))
+    start = np.zeros_like(before) if is_first else before
+    summed = special_values.clear_nan_signs(np.add(start, added))
     block.values = None
     way = chip_rounding.way_of_sum(kernel, value)
     block.running_sum = round_to(summed, format_of(kernel, block.type.dtype), way=way)

@@ -432,7 +432,7 @@ class KernelRun(Engine):
 
     # Trace
 
-    def signpost_made(self, made: object) -> None:
+    def record_signpost(self, made: object) -> None:
         if self.signposts is NOTHING:
             self.signposts = {}
         self.signposts[made] = user_place()

@@ -14,7 +14,7 @@ from .place import span_of
 
 
 def find_leftovers(nodes: Mapping[Shape, Sequence[NodeBuffer]]) -> list[Diagnostic]:
-    """One diagnostic for each dataflow buffer that holds data on any node."""
+    """Report each dataflow buffer that holds data on any node."""
     holding: dict[int, list[tuple[Shape, NodeBuffer]]] = {}
     for coordinate, buffers in nodes.items():
         for buffer in buffers:

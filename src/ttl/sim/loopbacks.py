@@ -63,7 +63,7 @@ class Loopbacks:
         if net not in self._users:
             moving = [each for each in kernels if each.kind is KernelKind.DATAMOVEMENT]
             self._users[net] = sum(
-                [any(value is net for value in each.sees().values()) for each in moving]
+                [any(value is net for value in each.find_visible().values()) for each in moving]
             )
         return self._users[net]
 

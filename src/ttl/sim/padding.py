@@ -23,12 +23,12 @@ from ttl.semantics.padding import (
     Held,
     Sizes,
     accumulated_left_out,
-    after,
     broadcast_left_out,
     data_sizes,
-    either,
     is_reduced,
-    joined,
+    merge_paddings,
+    merge_sizes,
+    padding_after,
     padding_reduced,
     sizes_after,
 )
@@ -87,11 +87,11 @@ class Padding:
         """Update after `+=`: zero padding stays zero only if zeros are added."""
         before = NONE if is_first else self.padding_of(block)
         rows, columns = (ANY if each and is_number(value) else None for each in before)
-        self._set(block, either(before, (rows, columns), self.padding_of(value)))
+        self._set(block, merge_paddings(before, (rows, columns), self.padding_of(value)))
         size, added = self.size_of(block), self.size_of(value)
         if not is_first and (left_out := accumulated_left_out(size, added)) is not None:
             self._warn(kernel, left_out)
-        self.sizes[id(block.array)] = added if is_first else joined(size, added)
+        self.sizes[id(block.array)] = added if is_first else merge_sizes(size, added)
 
     def note_reserve(self, block: SimBlock) -> None:
         self._set(block, NONE)
@@ -126,7 +126,7 @@ class Padding:
             found = [self.padding_of(operand) for operand in operands]
             if is_reduced(op, found, dims, rank):
                 self._warn(kernel, padding_reduced(op))
-            result.padding = after(op, found, dims, rank)
+            result.padding = padding_after(op, found, dims, rank)
         sizes = tuple([self.size_of(operand) for operand in operands])
         key = id(op), sizes, dims, rank
         known = self.known.get(key)

@@ -16,7 +16,7 @@ from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from ttl.diagnostics.frames import is_user_file
-from ttl.semantics.numpy_numbers import own_sum, python_number
+from ttl.semantics.numpy_numbers import python_number, replace_sum
 
 from . import tree
 from .bindings import Around, Binding, Variable
@@ -96,7 +96,7 @@ def own_function(function: Any) -> Any:  # rule CALLED
     if isinstance(function, partial):
         return partial(own_function(function.func), *function.args, **function.keywords)
     if not isinstance(function, FunctionType) or not is_user_file(own_code(function).co_filename):
-        return own_sum(function)
+        return replace_sum(function)
     if (found := tree_of(function)) is None:
         return function
     converted = with_python_numbers(found, converts_calls=True)
@@ -112,5 +112,5 @@ def _code(converted: tree.Function, original: CodeType, file: str) -> CodeType |
     return recompiled(converted, original)
 
 
-IN_KERNELS: dict[str, Callable[..., object]] = {NUMBER: python_number, SUM: own_sum}
+IN_KERNELS: dict[str, Callable[..., object]] = {NUMBER: python_number, SUM: replace_sum}
 USED = {**IN_KERNELS, CALLED: own_function}

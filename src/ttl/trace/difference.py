@@ -74,7 +74,7 @@ def _streams(records: Sequence[Record]) -> dict[Stream, list[Record]]:
     return streams
 
 
-def _known_to_both(
+def _select_common(
     one: dict[Stream, list[Record]], other: dict[Stream, list[Record]]
 ) -> tuple[dict[Stream, list[Record]], dict[Stream, list[Record]]]:  # rule KNOWN
     subjects = {key[2] for key in one} & {key[2] for key in other}
@@ -83,7 +83,7 @@ def _known_to_both(
 
 
 def _events_differ(one: Sequence[Record], other: Sequence[Record]) -> str | None:
-    streams = _known_to_both(_streams(one), _streams(other))
+    streams = _select_common(_streams(one), _streams(other))
     found = sorted(_pairs(*streams), key=lambda pair: pair[0])
     if not found:
         return None
@@ -130,14 +130,14 @@ def _results_differ(
         if result.tensor not in theirs:
             continue
         values, others = result.values, theirs[result.tensor].values
-        allowed = allowed_by(result) if tolerance is None else tolerance
+        allowed = find_tolerance(result) if tolerance is None else tolerance
         differ = _differ(values, others, allowed)
         if differ.any():
             return _element(result, values, others, differ, events)
     return None
 
 
-def allowed_by(result: Result) -> float:
+def find_tolerance(result: Result) -> float:
     """Return the bound relative to the largest element (rule BOUND)."""
     return 0.0 if result.bound is None else result.bound.relative
 

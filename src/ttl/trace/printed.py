@@ -34,7 +34,7 @@ class Piece:
         return any(_is_row(given) for given in self.arguments)
 
 
-def printed_text(pieces: Iterable[Piece]) -> str:
+def format_print(pieces: Iterable[Piece]) -> str:
     """Return the text of one print(), equal to the simulator's."""
     return "".join(
         "".join(_with_rows(list(run))) for _, run in groupby(pieces, lambda piece: piece.has_rows)
@@ -47,10 +47,10 @@ def _with_rows(pieces: list[Piece]) -> Iterator[str]:
     texts = iter(number_texts([element for row in rows for element in row]))
     shown = iter([" ".join(next(texts) for _ in row) for row in rows])
     for piece in pieces:
-        yield _filled(piece, shown)
+        yield _fill_piece(piece, shown)
 
 
-def _filled(piece: Piece, rows: Iterator[str]) -> str:
+def _fill_piece(piece: Piece, rows: Iterator[str]) -> str:
     arguments = iter(piece.arguments)
 
     def field(found: re.Match[str]) -> str:

@@ -124,7 +124,7 @@ def checked(record: object, where: str, texts: dict[str, bool]) -> Record:
             raise _wrong(record, where, name, wanted)
     for name in ("kernel", "subject"):
         text = record.get(name)
-        if not isinstance(text, str) or not (texts.get(text) or _remembered(text, texts)):
+        if not isinstance(text, str) or not (texts.get(text) or _remember_text(text, texts)):
             raise _wrong(record, where, name, "a text")
     for name, (is_right, wanted) in _OPTIONAL.items():
         if name in record and not is_right(record[name]):
@@ -153,7 +153,7 @@ def _list_of_whole(least: int, most: int) -> Callable[[object], bool]:
     )
 
 
-def _remembered(text: str, texts: dict[str, bool]) -> bool:
+def _remember_text(text: str, texts: dict[str, bool]) -> bool:
     """Remember a text, unless it has a lone surrogate, which cannot be printed."""
     try:
         text.encode()

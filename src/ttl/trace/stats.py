@@ -40,13 +40,13 @@ def tables(records: Sequence[Record]) -> list[Table]:
 
 def _kernels(records: Sequence[Record]) -> Table:
     def row(name: object, events: Sequence[Record]) -> tuple[object, ...]:
-        blocked = _blocked(events, unit)
+        blocked = _sum_blocked(events, unit)
         times = _count(events, EventKind.KERNEL_BLOCKED)
         on = sorted(blocked, key=lambda subject: (-blocked[subject], subject))
-        shown = ", ".join(f"{subject} {_told(blocked[subject])}" for subject in on[:MOST_SUBJECTS])
+        shown = ", ".join(f"{subject} {_show(blocked[subject])}" for subject in on[:MOST_SUBJECTS])
         nodes = _count(events, EventKind.KERNEL_START)
         busy = len(events) - 2 * times  # without "blocked" and "resumed"
-        waited = _told(sum(blocked.values()))
+        waited = _show(sum(blocked.values()))
         moved = sum(event["value"] for event in events if event["kind"] in MOVES)
         return name, nodes, busy, times, waited, shown, moved
 
@@ -68,11 +68,11 @@ def unit_of(records: Sequence[Record]) -> str:
     return "us" if records and all("us" in record for record in records) else "ticks"
 
 
-def _told(duration: float) -> object:
+def _show(duration: float) -> object:
     return f"{duration:.1f}" if isinstance(duration, float) else duration
 
 
-def _blocked(events: Sequence[Record], unit: str) -> dict[str, float]:
+def _sum_blocked(events: Sequence[Record], unit: str) -> dict[str, float]:
     """Return the blocked time by awaited subject; ticks are other kernels' events."""
     key = "us" if unit == "us" else "tick"
     since: dict[object, tuple[float, str]] = {}  # start and subject

@@ -45,7 +45,7 @@ from .traces import *  # noqa: F403
 MeshDevice = Device  # one class, as in the real ttnn
 
 MODULES = ("experimental", "kv_cache", "transformer")
-# Of programs.py, which few programs use.
+# Names of programs.py, which few programs use.
 PROGRAMS = (
     "NOC", "NOC_MODE", "CBDescriptor", "CBFormatDescriptor", "ComputeConfigDescriptor", "CoreType",
     "DataMovementConfigDescriptor", "DataMovementProcessor", "KernelDescriptor",

@@ -1,4 +1,4 @@
-"""`ttnn._ttnn`: where programs look for what the real ttnn shows nowhere else."""
+"""`ttnn._ttnn`: names that the real ttnn has only here."""
 
 from types import SimpleNamespace
 

@@ -1,4 +1,4 @@
-"""New tensors: what is asked for is checked, and memory taken."""
+"""Allocates tensors, after checking the request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Place = Device | MeshDevice | None
 
 
 def layout_for(dtype: Any, layout: Any) -> Any:
-    """The layout that is asked for; where none is, rows: the real ttnn makes no tiles unasked.
+    """Return the requested layout; by default rows, like the real ttnn.
 
     Block floats exist only in tiles.
     """
@@ -34,7 +34,7 @@ def layout_for(dtype: Any, layout: Any) -> Any:
 
 
 def alias(tensor: Tensor, shape: Any = None, storage: Storage | None = None) -> Tensor:
-    """Another tensor in the same memory."""
+    """Make another tensor in the same memory."""
     sizes = tensor.shape if shape is None else shape
     held = storage or tensor.storage
     assert isinstance(held, Storage)
@@ -45,7 +45,7 @@ def alias(tensor: Tensor, shape: Any = None, storage: Storage | None = None) -> 
 def new_tensor(
     shape: Any, dtype: Any, layout: Any, device: Any, memory_config: Any = None
 ) -> Tensor:
-    """A tensor of zeros; on a mesh one for each device."""
+    """Make a tensor of zeros; on a mesh, one for each device."""
     sizes = Shape(shape)
     dtype = as_dtype(dtype) or dtype
     _check_kind(dtype, layout)
@@ -70,7 +70,7 @@ def _on_device(
 
 
 def check_l1(tensor: Tensor, device: Device) -> None:
-    """What a core holds of a tensor in L1 fits into it."""
+    """Check that a core's part of a tensor in L1 fits."""
     if tensor.l1_bytes > device.target.dataflow_buffer_budget_bytes:
         raise refused(_too_large(tensor, device))
 
@@ -102,7 +102,7 @@ def _check_kind(dtype: Any, layout: Any) -> None:
 
 
 def checked_device(device: Any) -> Place:
-    """None, an open device or an open mesh."""
+    """Check that it is None, an open device or an open mesh, and return it."""
     if device is None:
         return None
     if not isinstance(device, (Device, MeshDevice)):

@@ -85,7 +85,7 @@ def _collective(
 
 
 def _groups(source: MeshTensor, cluster_axis: int | None) -> list[list[int]]:
-    """The devices, by number, that exchange data with each other."""
+    """Return the groups of devices, by number, that exchange data with each other."""
     count, shape = len(source.shards), source.mesh.shape
     if cluster_axis is None:
         return [list(range(count))]

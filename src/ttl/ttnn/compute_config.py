@@ -1,4 +1,4 @@
-"""How the chip computes, as far as programs say it; results do not depend on it here."""
+"""Compute configurations of programs; results do not depend on them here."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ttl.semantics.layout import TILE_LAYOUT, Layout
 
-from .enums import Arch, Choice, MathFidelity
+from .enums import Arch, MathFidelity, NamedChoice
 from .faults import wrong_type
 
 __all__ = [
@@ -52,7 +52,7 @@ def init_device_compute_kernel_config(
 
 @dataclass(slots=True, kw_only=True)
 class Conv2dConfig:
-    """How the chip convolves; of these `activation` and `output_layout` change the result."""
+    """Options of a convolution; only `activation` and `output_layout` change the result."""
 
     weights_dtype: Any = None
     activation: Any = None
@@ -78,13 +78,13 @@ class Conv2dConfig:
 
 @dataclass(slots=True)
 class DispatchCoreConfig:
-    """Which cores hand out the work."""
+    """Choice of the cores that dispatch work."""
 
     type: Any = None
     axis: Any = None
 
 
-class UnaryOpType(Choice):
+class UnaryOpType(NamedChoice):
     """Functions that other operations apply to their operands or results."""
 
     EXP = 0

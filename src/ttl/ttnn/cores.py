@@ -20,8 +20,8 @@ class Grid(NamedTuple):
     y: int
 
 
-class Value:
-    """Equal to another of its class that has the same parts: what its slots hold."""
+class EqualParts:
+    """Base of values that are equal if their class and slots are equal."""
 
     __slots__: tuple[str, ...] = ()
 
@@ -35,7 +35,7 @@ class Value:
         return hash(self._parts())
 
 
-class CoreCoord(Value):
+class CoreCoord(EqualParts):
     """A core, or the size of a grid of cores, column first: CoreCoord(x, y)."""
 
     __slots__ = ("x", "y")
@@ -52,13 +52,13 @@ class CoreCoord(Value):
             return self._parts() == (other if isinstance(other, tuple) else other._parts())
         return NotImplemented
 
-    __hash__ = Value.__hash__
+    __hash__ = EqualParts.__hash__
 
     def __repr__(self) -> str:
         return f"{self.x}-{self.y}"
 
 
-class CoreGrid(Value):
+class CoreGrid(EqualParts):
     """The size of a grid of cores: CoreGrid(x=8, y=8)."""
 
     __slots__ = ("x", "y")
@@ -77,8 +77,8 @@ class CoreGrid(Value):
         return f"ttnn.CoreGrid(x={self.x}, y={self.y})"
 
 
-class Cores(Value):
-    """Some cores of a chip."""
+class Cores(EqualParts):
+    """Base of sets of cores of a chip."""
 
     __slots__ = ()
 
@@ -125,7 +125,7 @@ class CoreRangeSet(Cores):
         found = list(core_ranges)
         if not all(isinstance(each, CoreRange) for each in found):
             raise _no_ranges(found)
-        if isinstance(core_ranges, (set, frozenset)):  # in any order; ours is the same every time
+        if isinstance(core_ranges, (set, frozenset)):  # unordered; sort for a fixed order
             found.sort(key=lambda r: (r.start.y, r.start.x))
         self._ranges: tuple[CoreRange, ...] = tuple(found)
         for position, first in enumerate(self._ranges):
@@ -193,7 +193,7 @@ def _area(found: CoreRange) -> int:
 
 
 def _cores_of(value: Any, row_wise: bool = False) -> list[CoreCoord]:
-    """The cores of a set, of a range, or the one itself."""
+    """Return the cores of a set or range, or the one core."""
     if isinstance(value, CoreRangeSet):
         return [core for found in value.ranges() for core in _cores_of(found, row_wise)]
     if not isinstance(value, CoreRange):
@@ -215,7 +215,7 @@ def _overlap(one: CoreRange, other: CoreRange) -> bool:
 
 
 def _rectangles(cores: set[CoreCoord]) -> CoreRangeSet:
-    """Runs of each row, joined with equal runs of the row above."""
+    """Make rectangles from runs of each row, joined with equal runs of the row above."""
     joined: list[CoreRange] = []
     for y in sorted({core.y for core in cores}):
         for start, end in _runs(sorted(core.x for core in cores if core.y == y)):
@@ -275,7 +275,7 @@ def split_work_to_cores(
 
 
 def core_range_set(cores: Any, name: str = "core_ranges") -> CoreRangeSet:
-    """What programs give for a set of cores: a set, a range or the size of a grid."""
+    """Convert a set, a range or the size of a grid to a set of cores."""
     if isinstance(cores, CoreRangeSet):
         return cores
     if isinstance(cores, CoreRange):
@@ -295,8 +295,9 @@ def _given_ranges(grid_size: Any) -> list[CoreRange]:
 
 
 def _run(ranges: list[CoreRange], first: int, count: int, row_wise: bool) -> CoreRangeSet:
-    """`count` cores from the one at position `first` on, cut into rectangles as the real ttnn does:
-    lines that touch and are equally long are one, if only a part of the cores is wanted."""
+    """Return `count` cores from position `first`, cut into rectangles like in the real ttnn:
+    adjacent lines of equal length are joined, if only a part of the cores is wanted.
+    """
     if first == 0 and count == sum(map(_area, ranges)):
         return CoreRangeSet(ranges)
     joined: list[CoreRange] = []
@@ -314,7 +315,7 @@ def _run(ranges: list[CoreRange], first: int, count: int, row_wise: bool) -> Cor
 
 
 def _lines(ranges: list[CoreRange], row_wise: bool) -> Iterator[CoreRange]:
-    """The rows of all ranges, or their columns."""
+    """Yield the rows of all ranges, or their columns."""
     for whole in ranges:
         left, top, right, bottom = whole.start.x, whole.start.y, whole.end.x, whole.end.y
         if row_wise:

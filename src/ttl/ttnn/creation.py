@@ -1,4 +1,4 @@
-"""Tensors from values."""
+"""Creates tensors from values."""
 
 from __future__ import annotations
 

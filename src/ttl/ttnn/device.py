@@ -1,4 +1,4 @@
-"""Devices of the embedded ttnn: a chip to run on, without the chip."""
+"""Devices of the embedded ttnn, which need no chip."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = [
 
 
 class AnyDevice:
-    """A device or a mesh of them: the real ttnn has one class for both."""
+    """Device or mesh of devices: the real ttnn has one class for both."""
 
     __slots__ = ()
 
@@ -74,7 +74,7 @@ class Device(AnyDevice):
         self._target = target
         self._grid = Grid(*(grid or target.default_grid))
         self.is_open = True
-        self.shares_memory = False  # its tensors lie where other processes reach them
+        self.shares_memory = False  # other processes can access its tensors
 
     @property
     def target(self) -> Target:
@@ -124,13 +124,13 @@ def open_device(
 
 
 def new_device(device_id: int, target: str | None = None) -> Device:
-    from ttl.config import Config  # not with `import ttnn`: it loads pathlib
+    from ttl.config import Config  # not at `import ttnn`: it loads pathlib
 
     return Device(device_id, _chip(target), Config.current().grid)
 
 
 def _chip(name: str | None = None) -> Target:
-    """The chip of that name, or the configured one."""
+    """Return the chip of that name, or the configured one."""
     from ttl.config import Config
 
     chip = name or Config.current().target
@@ -179,7 +179,7 @@ def GetNumAvailableDevices() -> int:
 
 
 def devices_there_are(otherwise: int) -> int:
-    """As many as TTL_NUM_DEVICES says."""
+    """Return TTL_NUM_DEVICES, or `otherwise` if it is not set."""
     from ttl.config import Config
 
     return Config.current().num_devices or otherwise

@@ -1,4 +1,4 @@
-"""How a tensor is spread over a mesh, and how it is put together again."""
+"""Distributes tensors over meshes and joins them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class MeshComposerConfig:
 
 
 class _DimsOfAxes:
-    """A dimension of the tensor for each axis of a mesh."""
+    """Base of classes with a tensor dimension for each axis of a mesh."""
 
     __slots__ = ("axes", "dims", "mesh")
 
@@ -79,7 +79,7 @@ class MeshMapper(_DimsOfAxes):
         return parts
 
     def _cuts(self, shape: tuple[int, ...]) -> list[tuple[int | None, int]]:
-        """For each axis of the mesh: the dimension it cuts and the size of a part."""
+        """Return for each axis of the mesh the dimension it cuts and the size of a part."""
         sizes = list(shape)
         cuts: list[tuple[int | None, int]] = []
         for count, given in zip(self.axes, self.dims, strict=True):
@@ -117,7 +117,7 @@ class MeshComposer(_DimsOfAxes):
         return joined[0]
 
 
-# The spellings of the real ttnn, old and new ------------------------------------------------------
+# Names of the real ttnn, old and new --------------------------------------------------------------
 
 
 def shard_tensor_to_mesh_mapper(mesh_device: Any, dim: int) -> MeshMapper:

@@ -1,4 +1,4 @@
-"""Names of the real ttnn that stand for a choice, with its numbers."""
+"""Enums of the real ttnn, with its numbers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = [
 
 
 class _DataTypes(type):
-    """The element types as members of an enum: DataType.BFLOAT16, DataType(0), list(DataType)."""
+    """Makes the element types an enum's members: DataType.BFLOAT16, DataType(0), list(DataType)."""
 
     def __getattr__(cls, name: str) -> DType:
         for dtype in cls:
@@ -38,23 +38,23 @@ class _DataTypes(type):
 
 
 class DataType(metaclass=_DataTypes):
-    """What ttnn.bfloat16 and its like are."""
+    """Type of ttnn.bfloat16 and the other element types."""
 
 
-class Choice(Enum):
-    """An enum that shows its members as the real ttnn does."""
+class NamedChoice(Enum):
+    """Enum that prints its members like the real ttnn."""
 
     __repr__ = plain_repr
 
 
-class BufferType(Choice):
+class BufferType(NamedChoice):
     DRAM = 0
     L1 = 1
     L1_SMALL = 3
     TRACE = 4
 
 
-class TensorMemoryLayout(Choice):
+class TensorMemoryLayout(NamedChoice):
     INTERLEAVED = 0
     HEIGHT_SHARDED = 2
     WIDTH_SHARDED = 3
@@ -62,35 +62,35 @@ class TensorMemoryLayout(Choice):
     ND_SHARDED = 5
 
 
-ShardingStrategy = TensorMemoryLayout  # its name in programs for the public simulator
+ShardingStrategy = TensorMemoryLayout  # the public simulator's name
 
 
-class ShardOrientation(Choice):
+class ShardOrientation(NamedChoice):
     """In which order shards are given to cores: along the rows of cores or down the columns."""
 
     ROW_MAJOR = 0
     COL_MAJOR = 1
 
 
-class ShardStrategy(Choice):
+class ShardStrategy(NamedChoice):
     HEIGHT = 1
     WIDTH = 2
     BLOCK = 3
 
 
-class ShardDistributionStrategy(Choice):
+class ShardDistributionStrategy(NamedChoice):
     ROUND_ROBIN_1D = 0
     GRID_2D = 1
 
 
-class StorageType(Choice):
+class StorageType(NamedChoice):
     """Where a tensor lies."""
 
     HOST = 0
     DEVICE = 1
 
 
-class Arch(Choice):
+class Arch(NamedChoice):
     """The chip of a device."""
 
     WORMHOLE_B0 = 2
@@ -98,7 +98,7 @@ class Arch(Choice):
     QUASAR = 4
 
 
-class MathFidelity(Choice):
+class MathFidelity(NamedChoice):
     """What `math_fidelity=` of an operation takes. Products of the executor have the digits of
     LoFi and HiFi2, those of the simulator all."""
 
@@ -109,7 +109,7 @@ class MathFidelity(Choice):
     Invalid = 255
 
 
-class Topology(Choice):
+class Topology(NamedChoice):
     """How the devices of a collective are connected. Nothing depends on it here."""
 
     Ring = 2
@@ -118,7 +118,7 @@ class Topology(Choice):
     Torus = 4
 
 
-class FabricConfig(Choice):
+class FabricConfig(NamedChoice):
     """How the chips of a mesh are connected. Nothing depends on it here."""
 
     DISABLED = 0
@@ -130,10 +130,10 @@ class FabricConfig(Choice):
     FABRIC_2D_TORUS_X = 5
     FABRIC_2D_TORUS_Y = 6
     CUSTOM = 8
-    FABRIC_2D_DYNAMIC = 9  # of earlier versions
+    FABRIC_2D_DYNAMIC = 9  # in earlier versions
 
 
-class FabricReliabilityMode(Choice):
+class FabricReliabilityMode(NamedChoice):
     """Whether links may be missing. Nothing depends on it here."""
 
     STRICT_INIT = 0
@@ -141,7 +141,7 @@ class FabricReliabilityMode(Choice):
     DYNAMIC_RECONFIG = 2
 
 
-class DispatchCoreType(Choice):
+class DispatchCoreType(NamedChoice):
     """Which cores hand out the work. Nothing depends on it here."""
 
     WORKER = 0

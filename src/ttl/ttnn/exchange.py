@@ -1,4 +1,4 @@
-"""Tensors from arrays of numpy and torch, and back. Elements are copied once on the way."""
+"""Converts arrays of numpy and torch to tensors and back. Copies elements once."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def _uploaded(
     kind = as_dtype(dtype)
     if kind in NARROW and values.dtype.kind == "f":
         with np.errstate(invalid="ignore"):
-            values = np.trunc(values).astype(np.int64)  # and wraps around where it is too large
+            values = np.trunc(values).astype(np.int64)  # numbers that are too large wrap around
     if mapper is not None:
         arranged = layout_for(dtype, layout)
         return _distributed(values, dtype, arranged, device, memory_config, mapper)
@@ -72,7 +72,7 @@ def _uploaded(
 
 
 def made_by_constructor(tensor: Any = None, *args: Any, data: Any = None, **options: Any) -> Tensor:
-    """`ttnn.Tensor(...)` in its forms: of a tensor, of an array, of a list with a shape."""
+    """Implement the forms of `ttnn.Tensor(...)`: a tensor, an array, a list with a shape."""
     given = tensor if data is None else data
     if isinstance(given, Tensor):
         from .allocation import alias
@@ -149,7 +149,7 @@ def from_buffer(
 def _distributed(
     values: Array, dtype: Any, layout: Any, device: Any, memory_config: Any, mapper: Any
 ) -> Tensor:
-    """Each device's part of the array, as the mapper cuts it."""
+    """Make a tensor of each device's part of the array, cut by the mapper."""
     if not isinstance(mapper, MeshMapper):
         raise wrong_type(
             "mesh_mapper", mapper, "a mesh mapper",
@@ -194,7 +194,7 @@ def to_numpy(tensor: Tensor, mesh_composer: Any = None) -> NDArray[Any]:
             f"{len(found.shards)}"
         )
     joined = mesh_composer.join([shard.storage.logical for shard in found.shards])
-    # A single part is not joined with anything: it is still the tensor's own memory.
+    # A single part is still the tensor's own memory.
     return joined.copy() if len(found.shards) == 1 else joined
 
 
@@ -238,24 +238,24 @@ def from_torch(
 
 
 def _torch_values(tensor: Any) -> tuple[Array, DType | None]:
-    """The elements as an array in the tensor's own memory, and their element type if numpy
-    does not know it.
+    """Return the elements as an array in the tensor's own memory, and their element type if numpy
+    does not have it.
     """
-    if isinstance(tensor, np.ndarray):  # taken by the real one, too
+    if isinstance(tensor, np.ndarray):  # the real ttnn accepts it, too
         return tensor, None
     if not _is_torch(tensor):
         raise wrong_call(f"from_torch() takes a torch tensor, not a {type(tensor).__name__}")
     plain = tensor.detach().cpu()
     if str(plain.dtype) != "torch.bfloat16":
         return plain.numpy(), None
-    # torch hands no bfloat16 to numpy: the same bits as integers it does.
+    # torch cannot pass bfloat16 to numpy, only its bits as integers.
     import torch  # type: ignore[import-not-found,unused-ignore]
 
     return plain.view(torch.int16).numpy().view(ml_dtypes.bfloat16), bfloat16
 
 
 def _is_torch(tensor: Any) -> bool:
-    """Of torch or a subclass of it, as Parameter is; without importing torch to find out."""
+    """Is it a torch.Tensor, or a subclass such as Parameter? Does not import torch."""
     return any(kind.__module__.partition(".")[0] == "torch" for kind in type(tensor).__mro__)
 
 
@@ -339,7 +339,7 @@ def aggregate_tensor(tensor: Tensor, composer: Any) -> Tensor:
     return from_numpy(to_numpy(source, composer), source.dtype, source.layout)
 
 
-# What an array becomes whose numbers no element type has: the real ttnn's choice.
+# The real ttnn's types for arrays of numbers that no element type has.
 _NEAREST = {
     "int64": uint32, "uint64": uint32, "int16": uint16, "int8": uint8,
     "bool": uint8,

@@ -16,7 +16,7 @@ from .operations.run import operation
 
 __all__ = ["paged_update_cache", "rotary_embedding"]
 
-# Taken as far as nothing depends on them: there are no pages here.
+# Accepted and ignored: there are no pages here.
 PAGED = ("share_cache", "compute_kernel_config", "block_size", "num_kv_heads")
 
 

@@ -1,8 +1,8 @@
-"""The errors of the embedded ttnn: each points at the call in the user's program.
+"""Errors of the embedded ttnn, which point at the call in the user's program.
 
-They are caught as those of the real ttnn are: it raises a TypeError for a call that it cannot make
-sense of, an IndexError for an index that is out of range, and a RuntimeError for all that its
-operations check themselves.
+Programs catch them like the real ttnn's: it raises a TypeError for a call that it does not
+understand, an IndexError for an index that is out of range, and a RuntimeError for other checks of
+its operations.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from ttl.diagnostics.frames import calling_span
 
 
 class RefusedError(UsageError, RuntimeError):
-    """An operation cannot do this with what it was given."""
+    """An operation cannot do this with its arguments."""
 
 
 class WrongCallError(UsageError, TypeError):
@@ -20,7 +20,7 @@ class WrongCallError(UsageError, TypeError):
 
 
 class OutOfRangeError(UsageError, IndexError):
-    """There is no element of this index; it is also how a loop over a tensor ends."""
+    """There is no element of this index; it also ends a loop over a tensor."""
 
 
 def refused(broken: RuleBroken) -> RefusedError:
@@ -28,7 +28,7 @@ def refused(broken: RuleBroken) -> RefusedError:
 
 
 def wrong(message: str, help_text: str = "") -> RefusedError:
-    """A call was given something it cannot use; the help says what to write instead."""
+    """Make the error for a wrong argument; the help says what to write instead."""
     return refused(_broken(message, help_text))
 
 

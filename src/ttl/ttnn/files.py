@@ -1,4 +1,4 @@
-"""Tensors in files: what dump_tensor() writes, load_tensor() reads. The format is our own."""
+"""Writes tensors to files and reads them, in our own format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where a tensor lies and how it is cut into shards. Data are stored in one piece all the same."""
+"""Memory and shards of tensors. Data are still stored in one piece."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from typing import Any
 from ttl.semantics.tensor_layout import TensorLayout
 from ttl.target import TARGETS, load
 
-from .cores import CoreRange, CoreRangeSet, Value, core_range_set, num_cores_to_corerangeset
+from .cores import CoreRange, CoreRangeSet, EqualParts, core_range_set, num_cores_to_corerangeset
 from .enums import (
     BufferType,
-    Choice,
+    NamedChoice,
     ShardDistributionStrategy,
     ShardOrientation,
     TensorMemoryLayout,
@@ -26,7 +26,7 @@ __all__ = [
 ]  # fmt: skip
 
 
-class ShardSpec(Value):
+class ShardSpec(EqualParts):
     """Which cores hold a tensor, and the rows and columns of elements of each shard.
 
     `shard_grid`, the number of shards in each direction, is how programs for the public simulator
@@ -73,7 +73,7 @@ class ShardSpec(Value):
         )
 
 
-class NdShardSpec(Value):
+class NdShardSpec(EqualParts):
     """Which cores hold a tensor, and the size of a shard in each of its dimensions."""
 
     __slots__ = ("grid", "orientation", "shard_distribution_strategy", "shard_shape")
@@ -112,7 +112,7 @@ class NdShardSpec(Value):
         )
 
 
-class MemoryConfig(Value):
+class MemoryConfig(EqualParts):
     """DRAM or L1, and interleaved or sharded.
 
     Written `MemoryConfig(TensorMemoryLayout, BufferType, ShardSpec)`, `MemoryConfig(BufferType,
@@ -136,7 +136,7 @@ class MemoryConfig(Value):
                 f"MemoryConfig({memory_layout}): a memory layout comes first",
                 f"write ttnn.MemoryConfig(buffer_type=ttnn.{memory_layout})",
             )
-        # The spellings differ in order and number of arguments: their types tell them apart.
+        # The forms differ in order and number of arguments: their types distinguish them.
         self.buffer_type = _one_of(BufferType, given) or BufferType.DRAM
         self.shard_spec = _one_of(ShardSpec, given)
         self.nd_shard_spec = _one_of(NdShardSpec, given)
@@ -193,7 +193,7 @@ class MemoryConfig(Value):
         )
 
     def __format__(self, spec: str) -> str:
-        """In messages."""
+        """Format for messages."""
         shards = self.shard_spec or self.nd_shard_spec
         text = f"MemoryConfig({self.memory_layout.name}, {self.buffer_type.name}, {shards})"
         return format(text, spec)
@@ -202,7 +202,7 @@ class MemoryConfig(Value):
 _PARTS = (BufferType, TensorMemoryLayout, ShardSpec, NdShardSpec)
 
 
-def _in_full(choice: Choice) -> str:
+def _in_full(choice: NamedChoice) -> str:
     return f"{type(choice).__name__}::{choice.name}"
 
 
@@ -218,7 +218,7 @@ def _one_of(kind: type, given: Sequence[Any]) -> Any:
 
 
 def _shard_cores(given: Any) -> CoreRangeSet:
-    """A set of cores, also from the number of shards: (n,) or (rows, columns)."""
+    """Convert to a set of cores, also from the number of shards: (n,) or (rows, columns)."""
     if given is None:
         raise wrong("a shard spec needs cores", "give a ttnn.CoreRangeSet")
     counts = isinstance(given, (tuple, list)) and all(isinstance(n, int) for n in given)
@@ -253,7 +253,7 @@ def _orientation(given: Any) -> ShardOrientation:
 
 
 def memory_config_of(layout: TensorLayout) -> MemoryConfig:
-    """What the layout of a tensor in a graph says: nothing of it is guessed."""
+    """Convert the layout of a tensor in a graph, without guessing."""
     place = BufferType.L1 if layout.buffer_type == "l1" else BufferType.DRAM
     if not layout.is_sharded:
         return MemoryConfig(TensorMemoryLayout.INTERLEAVED, place)

@@ -151,7 +151,7 @@ def close_mesh_device(mesh_device: Any) -> None:
 
 
 def checked_mesh(value: Any, name: str = "mesh_device") -> MeshDevice:
-    """A mesh, also of the one device that is given."""
+    """Check and return a mesh; a device becomes a mesh of one."""
     if isinstance(value, Device):
         return MeshDevice(MeshShape(1, 1), [value])
     if not isinstance(value, MeshDevice):

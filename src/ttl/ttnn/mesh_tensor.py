@@ -1,4 +1,4 @@
-"""Tensors spread over a mesh: one tensor for each device."""
+"""Tensors distributed over a mesh: one tensor for each device."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ def checked_tensor(value: object, function: str) -> Tensor:
 
 
 def per_device(function: Callable[..., Any], *tensors: Tensor) -> Any:
-    """What a function of tensors gives for the part of them that each device holds.
+    """Call a function of tensors for each device's parts.
 
-    The function gives a tensor, or a list of tensors; of these, tensors of the mesh are made.
+    The function returns a tensor, or a list of tensors, which become tensors of the mesh.
     """
     mesh = common_mesh(tensors)
     if mesh is None:
@@ -96,7 +96,7 @@ def per_device(function: Callable[..., Any], *tensors: Tensor) -> Any:
 
 
 def common_mesh(tensors: Sequence[Tensor]) -> MeshDevice | None:
-    """The mesh all of the tensors are spread over; None if none is."""
+    """Return the mesh of all the tensors; None if none is distributed."""
     meshes = [t.mesh if isinstance(t, MeshTensor) else None for t in tensors]
     if all(mesh is meshes[0] for mesh in meshes):
         return meshes[0] if meshes else None

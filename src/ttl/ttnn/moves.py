@@ -1,6 +1,6 @@
-"""Tensors changed in place, kind or layout.
+"""Changes tensors' device, element type or layout.
 
-A move that changes nothing gives a tensor in the same memory, as in the real ttnn; all others copy.
+A move that changes nothing returns a tensor in the same memory, like the real ttnn; others copy.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ def typecast(
 
 
 def converted(values: Array, source: DType, dtype: DType, *, on_device: bool) -> Array:
-    """What typecast() makes of elements, before they are rounded to `dtype`."""
+    """Convert elements like typecast(), before they are rounded to `dtype`."""
     if dtype.is_float or not source.is_float:
         return values
     wide = values.astype(np.float64)
@@ -168,7 +168,7 @@ def _on_device(tensor: Any, function: str) -> Tensor:
 
 @traced
 def fill_from(source: Tensor, target: Tensor) -> Tensor:
-    """The elements of one tensor for another."""
+    """Replace the elements of `target` by those of `source`."""
     if source.shape != target.shape:
         raise wrong(f"a tensor of shape {source.shape} cannot be copied to one of {target.shape}")
 
@@ -285,7 +285,7 @@ def deallocate(tensor: Tensor, force: bool = True) -> None:
 
 
 def make_tiles(tensor: Tensor) -> None:
-    """The layout that kernels expect, for a tensor whose program has not chosen one."""
+    """Convert a tensor whose program has not chosen a layout to tiles, which kernels expect."""
     values = tensor.storage.logical
     tensor.layout, tensor.is_layout_chosen = TILE_LAYOUT, True
     storage = make_storage(tuple(tensor.shape), tensor.dtype, TILE_LAYOUT)
@@ -297,7 +297,7 @@ def _moved(
     tensor: Tensor, *, layout: Any = None, dtype: Any = None, device: Any = _SAME,
     memory_config: Any = None,
 ) -> Tensor:  # fmt: skip
-    """A tensor that differs in what is given; in the same memory where that is nothing."""
+    """Return a tensor with the given changes; in the same memory if nothing changes."""
     changes = (
         (layout, tensor.layout),
         (as_dtype(dtype), tensor.dtype),
@@ -315,7 +315,7 @@ def _copy(
     tensor: Tensor, *, layout: Any = None, dtype: Any = None, device: Any = _SAME,
     memory_config: Any = None,
 ) -> Tensor:  # fmt: skip
-    """A copy that differs in what is given."""
+    """Return a copy with the given changes."""
 
     def copied(part: Tensor) -> Tensor:
         result = new_tensor(

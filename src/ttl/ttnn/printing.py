@@ -1,4 +1,4 @@
-"""Tensors as text, as the real ttnn shows them: the outer elements of each dimension, the kind."""
+"""Prints tensors like the real ttnn: the outer elements of each dimension, and the type."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ EDGE = 2
 class PrintOptions:
     profile: str = "short"
     precision: int = 4
-    scientific: bool | None = None  # None: where the numbers need it
+    scientific: bool | None = None  # None: if the numbers need it
 
 
 SHORT = PrintOptions()
@@ -44,12 +44,12 @@ def set_printoptions(
 
 
 def tensor_text(tensor: Tensor) -> str:
-    """What print() shows; a tensor of a mesh part by part."""
+    """Return the text for print(); tensors of a mesh are shown part by part."""
     return "\n".join(_text(part) for part in tensor.shards)
 
 
 def tensor_html(tensor: Tensor) -> str:
-    """What a notebook shows; a tensor of a mesh part by part."""
+    """Return HTML for notebooks; tensors of a mesh are shown part by part."""
     return "".join(_html(part) for part in tensor.shards)
 
 

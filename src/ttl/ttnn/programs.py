@@ -1,7 +1,6 @@
-"""Programs of kernels that were written by hand, as `generic_op` takes them.
+"""Programs of handwritten kernels, for `generic_op`.
 
-The descriptors hold what they were given, and may be changed until a program is launched: then all
-of it is checked.
+The descriptors keep their arguments, and may be changed until the launch, which checks everything.
 """
 
 from __future__ import annotations
@@ -12,48 +11,48 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 from .cores import CoreCoord, CoreRangeSet
-from .enums import Choice, MathFidelity
+from .enums import MathFidelity, NamedChoice
 from .faults import wrong_type
 from .tensor import Tensor
 
 
-class _SourceType(Choice):
+class _SourceType(NamedChoice):
     FILE_PATH = 0
     SOURCE_CODE = 1
 
 
-class CoreType(Choice):
+class CoreType(NamedChoice):
     WORKER = 12
 
 
-class DataMovementProcessor(Choice):
+class DataMovementProcessor(NamedChoice):
     RISCV_0 = 0
     RISCV_1 = 1
 
 
-class NOC(Choice):
+class NOC(NamedChoice):
     RISCV_0_default = 0
     RISCV_1_default = 1
 
 
-class NOC_MODE(Choice):
+class NOC_MODE(NamedChoice):
     DM_DEDICATED_NOC = 0
     DM_DYNAMIC_NOC = 1
 
 
-class UnpackToDestMode(Choice):
+class UnpackToDestMode(NamedChoice):
     UnpackToDestFp32 = 0
     Default = 1
 
 
 @dataclass
 class ReaderConfigDescriptor:
-    """The processor that reads by custom, on NoC 0."""
+    """Processor that usually reads, on NoC 0."""
 
 
 @dataclass
 class WriterConfigDescriptor:
-    """The processor that writes by custom, on NoC 1."""
+    """Processor that usually writes, on NoC 1."""
 
 
 @dataclass
@@ -83,7 +82,7 @@ Config = (
 
 
 class RuntimeArgs:
-    """The arguments of cores: `arguments[x][y] = [1, 2]`."""
+    """Arguments of cores: `arguments[x][y] = [1, 2]`."""
 
     def __init__(self) -> None:
         self._of_cores: dict[CoreCoord, list[int]] = {}
@@ -180,7 +179,7 @@ class ProgramDescriptor:
 
 
 class TensorAccessorArgs:
-    """What the TensorAccessor of a kernel is told about a tensor."""
+    """Arguments of a kernel's TensorAccessor for a tensor."""
 
     def __init__(self, tensor: Tensor):
         if not isinstance(tensor, Tensor):
@@ -198,7 +197,7 @@ class TensorAccessorArgs:
 
 def generic_op(io_tensors: Sequence[Tensor], program_descriptor: ProgramDescriptor) -> Tensor:
     """Run kernels written in C++ on this machine; the last tensor is the result."""
-    # What runs kernels stands on this package: it is looked up by the call.
+    # The executor imports this package, so the call looks it up.
     launch = import_module("ttl.driver.generic_programs").launch
     launch(io_tensors, program_descriptor)
     return io_tensors[-1]

@@ -14,7 +14,7 @@ from .faults import wrong, wrong_call
 
 __all__ = ["Shape"]
 
-MOST_DIMENSIONS = 4  # counted from the end, a shape answers for so many, with ones in front
+MOST_DIMENSIONS = 4  # a shape can be indexed like one of this many dimensions, with leading ones
 
 
 class Shape(tuple[int, ...]):
@@ -34,7 +34,7 @@ class Shape(tuple[int, ...]):
         return len(self)
 
     def to_rank(self, rank: int) -> Shape:
-        """The same shape with ones in front, or with ones in front taken away."""
+        """Return the shape with leading ones added or removed."""
         sizes = tuple(self)
         dropped = len(sizes) - rank
         if dropped > 0 and any(size != 1 for size in sizes[:dropped]):
@@ -75,7 +75,7 @@ class Shape(tuple[int, ...]):
         return f"Shape({list(self)})"
 
     def __format__(self, spec: str) -> str:
-        """In messages, as programs write it."""
+        """Format for messages, as programs write it."""
         return format(str(tuple(self)), spec)
 
 
@@ -84,7 +84,7 @@ def _is_in_kernel() -> bool:
 
 
 def checked_sizes(shape: Any) -> tuple[int, ...]:
-    """The sizes as ints; a diagnostic for what is no shape."""
+    """Return the sizes as ints; raise a diagnostic if it is no shape."""
     if not isinstance(shape, (tuple, list)):
         raise wrong_call(
             f"shape={shape!r}: not a tuple of sizes", "write for example shape=(64, 64)"
@@ -98,7 +98,7 @@ def checked_sizes(shape: Any) -> tuple[int, ...]:
 
 
 def checked_dim(dim: Any, rank: int, name: str = "dim") -> int:
-    """A dimension counted from the front; negative ones count from the end."""
+    """Return a dimension counted from the front; negative ones count from the end."""
     if not isinstance(dim, int) or not -rank <= dim < rank:
         raise wrong(
             f"{name}={dim!r}: a tensor of {rank} dimensions has no such dimension",

@@ -1,4 +1,4 @@
-"""Shards of tensors: configs made from shapes, checked against them, and measured in L1."""
+"""Shards of tensors: makes configs from shapes, checks them, and measures their L1."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MEMORY_LAYOUTS = {
 
 
 class Matrix(NamedTuple):
-    """A tensor as shards cut it: all dimensions but the last are one."""
+    """Tensor as a matrix to cut into shards: all dimensions but the last are flattened."""
 
     height: int
     width: int
@@ -39,7 +39,7 @@ def matrix_of(shape: Sizes) -> Matrix:
 
 
 def padded_shape(shape: Sizes, layout: Layout) -> Sizes:
-    """The shape in memory: with whole tiles, or as it is."""
+    """Return the shape in memory: with whole tiles, or unchanged."""
     if layout is not TILE_LAYOUT:
         return shape
     return element_shape(tiles_of(shape or (1,)))
@@ -84,7 +84,7 @@ def ceil_sharded(
     shape: Sizes, layout: Layout, cores: CoreRangeSet, strategy: ShardStrategy,
     orientation: ShardOrientation, buffer_type: BufferType,
 ) -> MemoryConfig:  # fmt: skip
-    """A config for any shape: shards of whole tiles, the last ones perhaps not full."""
+    """Make a config for any shape: shards of whole tiles, the last ones may not be full."""
     matrix = matrix_of(padded_shape(shape, layout))
     unit = TILE_SIZE if layout is TILE_LAYOUT else 1
     down, across = _shard_counts(cores, strategy, orientation)
@@ -100,7 +100,7 @@ def _ceil_to(size: int, parts: int, unit: int) -> int:
 def _shard_counts(
     cores: CoreRangeSet, strategy: ShardStrategy, orientation: ShardOrientation
 ) -> tuple[int, int]:
-    """Shards down and across."""
+    """Return the numbers of shards down and across."""
     if strategy is ShardStrategy.HEIGHT:
         return cores.num_cores(), 1
     if strategy is ShardStrategy.WIDTH:
@@ -124,7 +124,7 @@ def _even_shard(matrix: Matrix, counts: tuple[int, int]) -> Sizes:
 
 
 def check_memory_config(config: Any, shape: Sizes, layout: Layout, grid: tuple[int, int]) -> None:
-    """Can a tensor lie like that on a chip with `grid` cores?"""
+    """Check that a tensor can have this config on a chip with `grid` cores."""
     if not isinstance(config, MemoryConfig):
         raise wrong_type(
             "memory_config", config, "a memory config",
@@ -218,11 +218,11 @@ def _check_block(spec: ShardSpec, down: int, across: int, what: str) -> None:
 def l1_bytes_per_core(
     config: MemoryConfig, padded: Sizes, dtype: DType, layout: Layout, cores: int, alignment: int
 ) -> int:
-    """What the core that holds most of the tensor holds; zero for a tensor in DRAM."""
+    """Return the bytes on the core with the largest part of a tensor; zero for DRAM."""
     if config.buffer_type is not BufferType.L1:
         return 0
     spec: ShardSpec | NdShardSpec | None = config.shard_spec or config.nd_shard_spec
-    if spec is None:  # pages go round the cores
+    if spec is None:  # pages are distributed round-robin over the cores
         pages, page = _pages(padded, dtype, layout, alignment)
         return -(-pages // cores) * page
     shard = spec.shard_shape
@@ -235,7 +235,7 @@ def l1_bytes_per_core(
 
 
 def accessor_words(config: MemoryConfig, padded: Sizes, layout: Layout) -> tuple[int, ...]:
-    """What kernels are told about shards; nothing for an interleaved tensor.
+    """Return the words that describe shards to kernels; empty for an interleaved tensor.
 
     Rank, number of cores, the tensor's and the shard's shape in pages, the cores two in a word.
     """
@@ -258,7 +258,7 @@ def accessor_words(config: MemoryConfig, padded: Sizes, layout: Layout) -> tuple
 
 
 def _pages(sizes: Sizes, dtype: DType, layout: Layout, alignment: int) -> tuple[int, int]:
-    """How many pages, and the bytes of each: tiles, or rows."""
+    """Return the number of pages, tiles or rows, and the bytes of each."""
     if layout is TILE_LAYOUT:
         return prod(tiles_of(sizes)), dtype.tile_bytes
     matrix = matrix_of(sizes)

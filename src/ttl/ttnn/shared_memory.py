@@ -1,7 +1,7 @@
-"""Memory that processes share, for tensors on a mesh whose devices run in processes of their own.
+"""Memory shared by processes, for tensors on a mesh whose devices run in separate processes.
 
-Each array lies in a file without a name in the folder for temporary files (TMPDIR), so the system
-writes out what nobody uses: a mesh may have more memory than the machine.
+Each array is in an unnamed file in the folder for temporary files (TMPDIR), so the system can write
+out unused memory: a mesh may have more memory than the machine.
 """
 
 from __future__ import annotations
@@ -26,18 +26,18 @@ FAILED = ctypes.c_void_p(-1).value
 
 
 class SharedPages:
-    """What the memory of such an array is an instance of."""
+    """Type of such an array's memory."""
 
 
 def shared_zeros(like: Array) -> Array:
-    """As many zeros, in memory that is shared with processes forked later; UsageError where there
-    is no room for them on the disk.
+    """Make an array of zeros in memory shared with processes forked later; raise UsageError if the
+    disk has no room for it.
     """
     if like.nbytes == 0:
         return like
     with tempfile.TemporaryFile(prefix="ttl-mesh-") as file:
         try:
-            # Taken now: a disk that is full later would end the process without a word.
+            # Allocated now: a disk that fills up later would kill the process silently.
             os.posix_fallocate(file.fileno(), 0, like.nbytes)
         except OSError as error:
             raise wrong(
@@ -51,12 +51,12 @@ def shared_zeros(like: Array) -> Array:
 
 
 def is_shared(array: Array) -> bool:
-    """Does what another process writes to these elements arrive here?"""
+    """Do another process's writes to these elements arrive here?"""
     return _pages_of(array) is not None
 
 
 def release(array: Array) -> None:
-    """This process needs them no longer in its memory: they come back from the file."""
+    """Release the array's memory in this process; later accesses read the file."""
     if (pages := _pages_of(array)) is not None:
         _libc().madvise(ctypes.addressof(pages), len(pages), mmap.MADV_DONTNEED)
 
@@ -81,7 +81,7 @@ def _libc() -> Any:
 
 
 def _mapped(descriptor: int, size: int) -> Any:
-    """Not by Python's mmap, which keeps a descriptor open for each: there may be thousands."""
+    """Map a file without Python's mmap, which keeps a descriptor open for each of thousands."""
     libc = _libc()
     access = mmap.PROT_READ | mmap.PROT_WRITE
     address = libc.mmap(None, size, access, mmap.MAP_SHARED, descriptor, 0)

@@ -1,4 +1,4 @@
-"""The elements of a tensor: arrays for the simulator, pages in chip order for the executor."""
+"""Elements of tensors: arrays for the simulator, pages in chip order for the executor."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from .faults import wrong
 
 
 def tile_bounds(items: Any, rows: int, columns: int) -> tuple[Shape, Shape] | None:
-    """Starts and sizes of a matrix[items] that has so many rows and columns of tiles; None unless
-    these are two plain slices, or two indices, inside of it.
+    """Return starts and sizes of items of a matrix with this many rows and columns of tiles; None
+    unless these are two plain slices, or two indices, in range.
     """
     if type(items) is not tuple or len(items) != 2:
         return None
@@ -48,7 +48,7 @@ def tile_bounds(items: Any, rows: int, columns: int) -> tuple[Shape, Shape] | No
 
 
 class Storage:
-    """The elements of one tensor, rounded to its element type.
+    """Elements of one tensor, rounded to its element type.
 
     `units` are the sizes that slices count: tiles in the two innermost dimensions, or elements.
     `is_ragged` tells whether it has padding. `words` are the elements as unsigned integers: numpy
@@ -68,14 +68,14 @@ class Storage:
             self.elements = memory.zeros(padded, dtype.storage)
         else:
             self.elements = shared.elements.reshape(padded)
-        # The tensors in this memory: all of them end with it.
+        # The tensors in this memory, which are all deallocated with it.
         self.users: list[ref[Any]] = [] if shared is None else shared.users
         self._rounded: Array | None = None
         self.units = units
         self.is_ragged = False
         self._logical = shape
-        self.memory = "dram"  # or "l1": where kernels find the pages
-        self.shard_words: tuple[int, ...] = ()  # what their accessors know of its shards
+        self.memory = "dram"  # "dram" or "l1": the memory of the pages
+        self.shard_words: tuple[int, ...] = ()  # the kernels' accessors' description of shards
 
     @property
     def elements(self) -> Array:
@@ -88,32 +88,32 @@ class Storage:
 
     @property
     def address(self) -> int:
-        """A number that no other memory has, in the 32 bits of an address on the device."""
+        """Unique number of this memory, in the 32 bits of a device address."""
         start: int = self._elements.__array_interface__["data"][0]
         return start & 0xFFFF_FFFF
 
     def reshaped(self, shape: Shape) -> Storage | None:
-        """The same memory in another shape, if its pages stay what they are."""
+        """Return this memory in another shape if the pages stay the same, else None."""
         raise NotImplementedError
 
     def reaches_padding(self, part: TensorSlice) -> tuple[bool, bool]:
-        """Does the part have rows, and columns, that the tensor has not?"""
+        """Does the part have rows, and columns, outside the tensor?"""
         return False, False
 
     def part(self, tensor: Any, items: Any) -> TensorSlice:
-        """tensor[items]"""
+        """Return tensor[items]."""
         part = slice_tensor(tensor, items, self.units)
         part.view = self.region(part)
         part.has_padding = self.is_ragged
         return part
 
     def region(self, part: TensorSlice) -> Array:
-        """A view of its words; writing to it writes the tensor."""
+        """Return a view of the part's words; writing to it writes the tensor."""
         raise NotImplementedError
 
     @property
     def logical(self) -> Array:
-        """A view of the elements without the padding."""
+        """View of the elements without the padding."""
         raise NotImplementedError
 
     @property
@@ -124,7 +124,7 @@ class Storage:
         """Replace all elements but the padding, rounding them."""
         values = np.asarray(values)
         with np.errstate(all="ignore"):  # out of range becomes infinity, as on the chip
-            # An assignment rounds as round_to() does where it rounds once, in one pass.
+            # An assignment rounds like round_to() if that rounds once, in one pass.
             once = not self.dtype.is_block_float and self.elements.dtype == self.dtype.storage
             if once and (values.dtype == self.dtype.storage or self._rounds_single(values)):
                 self.logical[...] = values
@@ -135,14 +135,14 @@ class Storage:
         return self.dtype.is_float and values.dtype == np.float32
 
     def keep_float32(self, wide: bool) -> None:
-        """From now on hold floats unrounded, as a run with float32=True computes them, or not."""
+        """Keep floats unrounded from now on, as for a run with float32=True, or round them."""
         if not self.dtype.is_float:
             return
         if wide and self._rounded is None:
             self._rounded = self.elements
             self.elements = self.elements.astype(np.float32, copy=False)
         elif not wide and self._rounded is not None:
-            # In the same memory as before: other tensors may be there too.
+            # Keep the memory, which other tensors may share.
             self._rounded[...] = round_to(self.elements, self.dtype)
             self.elements, self._rounded = self._rounded, None
 
@@ -155,20 +155,20 @@ class Storage:
         raise NotImplementedError
 
     def page_views(self, count: int) -> Array:
-        """The elements of the first pages, to look at: a tile or a row each."""
+        """Return a view of the first pages, for reading: a tile or a row each."""
         raise NotImplementedError
 
     def read_pages(self) -> NDArray[np.uint8]:
-        """All pages in chip order, one row of bytes a page."""
+        """Return all pages in chip order, a row of bytes per page."""
         raise NotImplementedError
 
     def write_pages(self, pages: NDArray[np.uint8]) -> None:
-        """Replace all pages, as read_pages() gives them."""
+        """Replace all pages, in the form of read_pages()."""
         raise NotImplementedError
 
 
 class NoStorage:
-    """In the place of a tensor's storage where it has none; any use says why.
+    """Replaces the storage of a tensor without one; any use raises the reason.
 
     Tensors themselves have no __getattr__: it would slow down each of the accesses of kernels.
     """
@@ -188,7 +188,7 @@ def make_storage(shape: Shape, dtype: DType, layout: Layout) -> Storage:
 
 
 class RowMajorStorage(Storage):
-    """Rows one after the other, without padding. A page is a row, or what a shard has of it."""
+    """Consecutive rows without padding. A page is a row, or a shard's part of it."""
 
     __slots__ = ("page_elements",)
 
@@ -245,7 +245,7 @@ class RowMajorStorage(Storage):
 
 
 class TileStorage(Storage):
-    """Tiles, the last ones padded. The padding is zero, whoever writes. A page is a tile.
+    """Tiles, the last ones padded. The padding is always zero. A page is a tile.
 
     `rows` and `columns` are the tiles of a matrix, 0 if the tensor has more dimensions or fewer.
     """
@@ -291,7 +291,7 @@ class TileStorage(Storage):
         return any(rows), columns
 
     def part(self, tensor: Any, items: Any) -> TensorSlice:
-        """As above; two dimensions, by far the most common, in one call, and without a view."""
+        """Return tensor[items]; two dimensions, the common case, in one call without a view."""
         found: tuple[Shape, Shape] | None = tile_bounds(items, self.rows, self.columns)
         if found is None:
             return super().part(tensor, items)
@@ -337,7 +337,7 @@ class TileStorage(Storage):
         self.clear_padding()
 
     def clear_padding(self) -> None:
-        """After something has written to the elements of whole tiles."""
+        """Zero the padding after a write to whole tiles."""
         if self.is_ragged:
             rows, columns = self._logical_matrix
             self.elements[..., rows:, :] = 0
@@ -345,7 +345,7 @@ class TileStorage(Storage):
 
 
 def _chip_order(elements: Array) -> Array:
-    """A view (leading, tile row, tile column, face row, face column, row, column)."""
+    """Return a view (leading, tile row, tile column, face row, face column, row, column)."""
     *leading, rows, columns = elements.shape
     faces = TILE_SIZE // FACE_SIZE
     split = elements.reshape(
@@ -358,13 +358,13 @@ def _copy_tiles(source: Array, destination: Array) -> None:
     if source.shape == destination.shape:
         destination[...] = source
         return
-    # An int-indexed dimension may be missing on one side: tile n goes to tile n all the same.
+    # An int-indexed dimension may be missing on one side: tile n still goes to tile n.
     to_tiles = _tiles(destination)
     to_tiles[...] = _tiles(source).reshape(to_tiles.shape)
 
 
 def _tiles(elements: Array) -> Array:
-    """A view (.., tile row, tile column, row, column)."""
+    """Return a view (.., tile row, tile column, row, column)."""
     *leading, rows, columns = elements.shape
     split = (*leading, rows // TILE_SIZE, TILE_SIZE, columns // TILE_SIZE, TILE_SIZE)
     return elements.reshape(split).swapaxes(-3, -2)

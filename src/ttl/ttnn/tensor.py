@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from .tensor_spec import TensorSpec
 
 
-class Described(Protocol):
-    """What a tensor is like before it has elements."""
+class TensorKind(Protocol):
+    """Description of a tensor without elements."""
 
     @property
     def shape(self) -> tuple[int, ...]: ...
@@ -61,7 +61,7 @@ class Tensor(Operators):
     config: MemoryConfig
     storage: Storage | NoStorage
     _device: Device | None
-    is_layout_chosen: bool  # by the program; what it left open may still become tiles
+    is_layout_chosen: bool  # by the program; otherwise it may still become tiles
 
     def __new__(cls, *args: Any, **kwargs: Any) -> Tensor:
         if cls is not Tensor:
@@ -90,7 +90,7 @@ class Tensor(Operators):
         return made
 
     def hold(self, storage: Storage) -> None:
-        """These are the elements from now on."""
+        """Set the storage of the elements."""
         self.storage = storage
         storage.memory = "l1" if self.config.buffer_type is BufferType.L1 else "dram"
         if isinstance(storage, RowMajorStorage):
@@ -100,8 +100,8 @@ class Tensor(Operators):
         storage.users.append(ref(self))
 
     @classmethod
-    def described(cls, spec: Described, device: Device) -> Tensor:
-        """A tensor without elements, for compiling."""
+    def described(cls, spec: TensorKind, device: Device) -> Tensor:
+        """Make a tensor without elements, for compiling."""
         made: Tensor = object.__new__(cls)
         made.shape = Shape(spec.shape)
         made.dtype, made.layout, made.config = spec.dtype, spec.layout, spec.memory_config
@@ -120,12 +120,12 @@ class Tensor(Operators):
 
     @property
     def shards(self) -> tuple[Tensor, ...]:
-        """The tensor of each device that holds a part: only itself."""
+        """Tensors of the devices that hold a part: only itself."""
         return (self,)
 
     @property
     def l1_bytes(self) -> int:
-        """What the core that holds most of the tensor holds of it in L1."""
+        """Bytes of L1 on the core with the largest part of the tensor."""
         place = self._device
         if place is None:
             return 0
@@ -201,7 +201,7 @@ class Tensor(Operators):
         first = self.shards[0]
         if first.device() is None:
             raise not_on_device(f"{method}()")
-        held: Any = first.storage  # or it says why there is none
+        held: Any = first.storage  # or a NoStorage, which raises the reason
         return held  # type: ignore[no-any-return]
 
     def to_torch(self, mesh_composer: Any = None) -> Any:
@@ -223,9 +223,7 @@ class Tensor(Operators):
     def item(self) -> Any:
         """The element of a tensor that has one."""
         if self.logical_volume() != 1:
-            raise wrong(
-                f"item() of a tensor of {self.logical_volume()} elements", "use to_list()"
-            )
+            raise wrong(f"item() of a tensor of {self.logical_volume()} elements", "use to_list()")
         from .exchange import to_numpy
 
         return to_numpy(self).reshape(()).tolist()
@@ -257,7 +255,7 @@ class Tensor(Operators):
         engine = running_engine(None)
         if engine is None:
             return self._part(index)
-        # The kernel's engine refuses what it does not allow; a slice is made without asking it.
+        # The engine rejects what a kernel may not do; slices need no check.
         return engine.slice(self, index) if engine.is_compute else self.storage.part(self, index)
 
     def __iter__(self) -> Iterator[Any]:
@@ -275,13 +273,13 @@ class Tensor(Operators):
         return tensor_text(self)
 
     def _repr_html_(self) -> str:
-        """In notebooks."""
+        """Return HTML for notebooks."""
         from .printing import tensor_html
 
         return tensor_html(self)
 
     def __format__(self, spec: str) -> str:
-        """In messages: what it is, without its elements."""
+        """Format for messages: the type and shape, without elements."""
         kind = f"shape={self.shape}, dtype={self.dtype}, layout={self.layout.name}"
         return format(f"Tensor({kind})", spec)
 

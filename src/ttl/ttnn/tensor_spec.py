@@ -1,4 +1,4 @@
-"""All that is known of a tensor before it has elements."""
+"""Specifications of tensors without elements."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ttl.semantics.dtypes import DType
 from ttl.semantics.layout import TILE_LAYOUT, Layout
 from ttl.semantics.types import TILE_SIZE
 
-from .cores import Value, core_range_set
+from .cores import EqualParts, core_range_set
 from .enums import BufferType, ShardOrientation, ShardStrategy, TensorMemoryLayout
 from .faults import wrong
 from .memory_config import MemoryConfig, NdShardSpec, ShardSpec
@@ -20,7 +20,7 @@ from .tile import DEFAULT_TILE, Tile
 __all__ = ["TensorSpec"]
 
 
-class TensorSpec(Value):
+class TensorSpec(EqualParts):
     """Shape, element type, layout and memory of a tensor; the `..._sharded` methods add shards."""
 
     __slots__ = ("buffer_type", "dtype", "layout", "memory_config", "shape")

@@ -1,4 +1,4 @@
-"""The unit in which tensors are stored and computed with."""
+"""Tiles, the unit of storage and computation."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 from ttl.semantics.dtypes import as_dtype
 from ttl.semantics.types import FACE_SIZE, TILE_SIZE
 
-from .cores import Value
+from .cores import EqualParts
 from .faults import wrong, wrong_type
 
 __all__ = ["Tile", "tile_size"]
 
 
-class Tile(Value):
+class Tile(EqualParts):
     """Rows and columns of a tile; kernels here have tiles of 32 by 32 only."""
 
     __slots__ = ("tile_shape",)

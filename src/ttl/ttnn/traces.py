@@ -1,4 +1,4 @@
-"""Traces: calls that are captured once and made again, on the same tensors, any number of times."""
+"""Traces: calls that are captured once and repeated any number of times on the same tensors."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ R = TypeVar("R")
 
 @dataclass(eq=False, slots=True)
 class Trace:
-    """What begin_trace_capture() returns."""
+    """Handle that begin_trace_capture() returns."""
 
     calls: list[Callable[[], object]] = field(default_factory=list)
     is_captured: bool = False
@@ -70,7 +70,7 @@ def _checked(trace_id: object) -> Trace:
 
 
 def traced(function: Callable[P, R]) -> Callable[P, R]:
-    """What a call gives is computed anew when a trace it is captured in is executed."""
+    """Decorate a function so that executing a trace repeats its captured calls."""
 
     @wraps(function)
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
@@ -84,7 +84,7 @@ def traced(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def _again(result: Any, function: Callable[[], Any]) -> None:
-    """The same call, its result in the tensors of the first one."""
+    """Repeat a call, and write its result to the tensors of the first one."""
     fresh = function()
     pairs = zip(result, fresh, strict=True) if isinstance(result, list) else ((result, fresh),)
     for target, source in pairs:

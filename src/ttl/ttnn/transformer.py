@@ -66,9 +66,7 @@ def attention_softmax(
     return _softmax(scores)
 
 
-attention_softmax_ = in_place(
-    attention_softmax, "attention_softmax_", (*PLACED, "program_config")
-)
+attention_softmax_ = in_place(attention_softmax, "attention_softmax_", (*PLACED, "program_config"))
 
 
 @operation(group="transformer.", options=(*PLACED, "use_falcon7b_backend"))
@@ -111,7 +109,7 @@ def concatenate_heads(input_tensor: Array) -> Any:
 
 
 def _are_rows(tensors: list[Array]) -> bool:
-    """(batch, sequence, columns) or (batch, 1, sequence, columns), all alike but for columns."""
+    """Are all (batch, sequence, columns) or (batch, 1, sequence, columns), alike up to columns?"""
     first = tensors[0].shape
     is_flat = len(first) == 3 or (len(first) == 4 and first[1] == 1)
     return is_flat and all(tensor.shape[:-1] == first[:-1] for tensor in tensors)

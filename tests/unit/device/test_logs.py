@@ -11,7 +11,7 @@ from ttl.artifact import Buffer, CompiledOperation, Kernel, ThreadKind
 from ttl.device.logs import GrowingLog
 from ttl.device.printed import printed_lines, prints
 from ttl.device.profile import ProfilerLog, record_zones
-from ttl.device.watcher import standing, unread_buffers
+from ttl.device.watcher import find_standing, unread_buffers
 from ttl.diagnostics import Span
 from ttl.trace import EventKind, Recorder
 from ttl.trace.events import events_in
@@ -235,11 +235,11 @@ Dump #3 at 6.000s
 
 
 def test_where_kernels_stand() -> None:
-    all_standing = standing(OPERATION, WATCHER)
+    all_standing = find_standing(OPERATION, WATCHER)
     found = {(at.kernel.name, at.processor.role, at.waypoint): at for at in all_standing}
     assert set(found) == {
         ("write", "", "CWFW"), ("compute", "unpack", "R"), ("compute", "math", "MWDW")
     }  # fmt: skip
     assert all(at.nodes == [(0, 0), (1, 0)] for at in found.values())
     assert unread_buffers(OPERATION, WATCHER) == ["`a_dfb` holds 2 pages"]
-    assert standing(OPERATION, []) == []
+    assert find_standing(OPERATION, []) == []

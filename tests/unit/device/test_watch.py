@@ -240,4 +240,4 @@ def test_interrupts_of_the_worker_are_not_lost() -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        Watch({}, 5).limited(interrupted)
+        Watch({}, 5).run_limited(interrupted)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from recorded_events import events_of
-from ttl.artifact import ThreadKind
+from ttl.artifact import Mark, ThreadKind
 from ttl.diagnostics import KernelFault, codes
 from ttl.host import launch
 from ttl.host.buffer_ends import consumers, producers
@@ -164,3 +166,17 @@ void kernel_main() { cb_reserve_back(0, next<0>()); cb_wait_front(0, next<0>() -
         kernel = tiny.make_kernel("read", ThreadKind.READER, text)
         operation = tiny.make_operation([kernel], [tiny.make_buffer("in0", 0, 1, pages)], 0)
         launch(operation, [], cache_dir=cache_dir)
+
+
+def test_marks_are_in_the_kernels_of_a_traced_run_alone(tiny, cache_dir):
+    """These are other machine code: a run without a trace comes before, and one after."""
+    body = "int turn = 5;\n(void)turn;"
+    kernel = tiny.make_kernel("read", ThreadKind.READER, f"{HEAD}{body}\n}}\n")
+    marked = replace(kernel, marks=(Mark(4, "semaphore_set", "ready", "0", "turn + 2", 9),))
+    compiled = tiny.make_operation([marked], [], 0)
+    launch(compiled, [], cache_dir=cache_dir)
+    recorder = Recorder()
+    launch(compiled, [], cache_dir=cache_dir, recorder=recorder)
+    launch(compiled, [], cache_dir=cache_dir)
+    found = [each for each in events_of(recorder) if each.kind is EventKind.SEMAPHORE_SET]
+    assert [(each.subject, each.value, each.line) for each in found] == [("ready", 7, 9)]

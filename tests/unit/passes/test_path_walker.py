@@ -62,7 +62,7 @@ def test_a_path_decides_the_same_again_and_the_opposite_otherwise() -> None:
 
 def test_a_client_may_join_paths() -> None:
     class One(Calls):
-        def joined(self, paths: list[Seen]) -> list[Seen]:
+        def merge(self, paths: list[Seen]) -> list[Seen]:
             return paths[:1]
 
     body = """

@@ -18,7 +18,7 @@ from timed_operations import zeros
 from ttl.config import Config, chosen_options
 from ttl.language.autotuned import TunedOperation
 from ttl.studio.sweep import Store
-from ttl.studio.tuning import Outcome, Tuner, Tuning
+from ttl.studio.tuning import TrialOutcome, Tuner, Tuning
 from ttl.studio.tuning.keys import surroundings, trial_key
 from ttl.studio.tuning.report import html_section, write_report
 from ttl.studio.tuning.trial import Trial
@@ -138,7 +138,7 @@ def test_a_call_of_the_same_key_is_tuned_once(monkeypatch: pytest.MonkeyPatch) -
     tried: list[Any] = []
     run = Trial.run
 
-    def counted(trial: Trial) -> Outcome:
+    def counted(trial: Trial) -> TrialOutcome:
         tried.append(trial.config)
         return run(trial)
 
@@ -222,8 +222,10 @@ NOT_PLAIN = ttl.Config(name="<b>", block=2)
 
 
 def tuning(count: int = 2) -> Tuning:
-    good = [(ttl.Config(name=str(n), block=n), Outcome(n + 1, n + 2, n + 3)) for n in range(count)]
-    bad = (NOT_PLAIN, Outcome(problem="a < b", code="TTL4001"))
+    good = [
+        (ttl.Config(name=str(n), block=n), TrialOutcome(n + 1, n + 2, n + 3)) for n in range(count)
+    ]
+    bad = (NOT_PLAIN, TrialOutcome(problem="a < b", code="TTL4001"))
     return Tuning("double", "x=1", (*good, bad), 1.5, chip="wormhole_b0")
 
 

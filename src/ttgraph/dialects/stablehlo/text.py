@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias, TypeVar, cast
+from typing import Any, ClassVar, Self, TypeAlias, TypeVar, cast
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -26,9 +26,6 @@ from ttgraph.graph_ops import BY_STABLEHLO
 from ttl.dialects.building import DefinedOperation
 from ttl.dialects.definitions import element_of as element_of
 from ttl.dialects.definitions import shape_of as shape_of
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 Dims = DenseArrayBase[IntegerType]
 Tensor: TypeAlias = TensorType[Attribute]
@@ -76,14 +73,14 @@ def parse_dims(parser: AttrParser) -> tuple[int, ...]:
     return tuple(parser.parse_comma_separated_list(square, parser.parse_integer))
 
 
-def format_lists(numbers: DataclassInstance) -> list[str]:
+def format_lists(numbers: Any) -> list[str]:
     """Print the lists of dimension numbers that are not empty, as `offset_dims = [1]`."""
     lists = {field.name: getattr(numbers, field.name) for field in fields(numbers)}
     return [f"{name} = {list(found)}" for name, found in lists.items()
             if found and isinstance(found, tuple)]  # fmt: skip
 
 
-def parse_numbers(parser: AttrParser, kind: type[DataclassInstance], what: str) -> dict[str, Any]:
+def parse_numbers(parser: AttrParser, kind: type[Any], what: str) -> dict[str, Any]:
     """Parse `<offset_dims = [1], ..., index_vector_dim = 1>`: the fields of `kind`."""
     names = {field.name for field in fields(kind)}
     found: dict[str, int | tuple[int, ...]] = {}

@@ -131,7 +131,7 @@ def text_of(attribute: Attribute) -> str | None:
     return attribute.value.data.strip() if isinstance(attribute, UnregisteredAttr) else None
 
 
-def remade(op: Operation, kind: type[KeptOp]) -> KeptOp:
+def rebuild(op: Operation, kind: type[KeptOp]) -> KeptOp:
     """Rebuild an operation that was just read, as one of another class."""
     operands, types = list(op.operands), [result.type for result in op.results]
     regions = [region for region in op.regions]

@@ -35,7 +35,7 @@ from xdsl.utils.exceptions import ParseError, VerifyException
 from xdsl.utils.mlir_lexer import MLIRTokenKind as Kind
 
 from ..ttcore import TileType
-from .kept import KeptOp, keep_attribute, kept_operation, kept_text, remade
+from .kept import KeptOp, keep_attribute, kept_operation, kept_text, rebuild
 from .names import is_attribute, is_operation
 from .ttir import form_class
 
@@ -98,7 +98,7 @@ class KeepingParser(Parser):
 
     def _parse_generic_operation(self, op_type: type[Operation]) -> Operation:
         op = super()._parse_generic_operation(op_type)
-        return in_their_form(op) if op.dialect_name() in _IN_BOTH else op
+        return keep_their_form(op) if op.dialect_name() in _IN_BOTH else op
 
     def parse_operation(self) -> Operation:
         start, known = self.pos, len(self.ssa_values)
@@ -202,14 +202,14 @@ class KeepingParser(Parser):
             self._resume_from(end)
         elif self._current_token.kind == Kind.LESS:
             body = self._parse_dialect_symbol_body()
-        return keep_attribute(attr_name, is_type, is_opaque, self._expanded(body))
+        return keep_attribute(attr_name, is_type, is_opaque, self._expand(body))
 
-    def _expanded(self, text: str) -> str:
+    def _expand(self, text: str) -> str:
         """Return the text with aliases expanded: the module is printed without them."""
 
         def full(match: re.Match[str]) -> str:
             found = self.attribute_aliases.get(match[0])
-            return match[0] if found is None else _printed(found)
+            return match[0] if found is None else _print_text(found)
 
         return _BLANKS.sub(" ", _ALIAS.sub(full, text)).strip()
 
@@ -221,7 +221,7 @@ _LOOKED_AT = ("arith", "d2m", "ttkernel", "tensor")
 _IN_BOTH = ("ttir", "ttnn")
 
 
-def in_their_form(op: Operation) -> Operation:
+def keep_their_form(op: Operation) -> Operation:
     """Keep a generic operation if only its form differs from ours (rule OWN)."""
     if isinstance(op, KeptOp):
         return op
@@ -232,7 +232,7 @@ def in_their_form(op: Operation) -> Operation:
     except VerifyException:
         pass
     kind = form_class(op.name) or (kept_operation(op.name) if is_operation(op.name) else None)
-    return op if kind is None else remade(op, kind)
+    return op if kind is None else rebuild(op, kind)
 
 
 def _means_theirs(op: Operation) -> bool:
@@ -252,7 +252,7 @@ def _unregistered() -> type[Operation]:
     return UnregisteredOp
 
 
-def _printed(attribute: Attribute) -> str:
+def _print_text(attribute: Attribute) -> str:
     out = StringIO()
     Printer(stream=out).print_attribute(attribute)
     return out.getvalue()
@@ -337,7 +337,7 @@ class _Form:
             self._read_braces()
         elif token.kind == Kind.LESS and self.before == "=":
             self._text_until(rest)
-            self.text += f"<{parser._expanded(parser._parse_dialect_symbol_body())}>"
+            self.text += f"<{parser._expand(parser._parse_dialect_symbol_body())}>"
             self.last = self._end()
         elif token.kind in (Kind.EXCLAMATION_IDENT,) or _TYPE.match(self.source, rest):
             with self._hole("k", len(self.parts)):

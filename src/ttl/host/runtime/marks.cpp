@@ -1,5 +1,5 @@
-// Events of pipes and semaphores. The executor writes the calls into its own copy of a kernel's C++,
-// at the marks of the artifact.
+// Events of pipes and semaphores: the executor's own copy of a kernel's C++ has a TTL_MARK at each mark of
+// the artifact.
 //
 // The subject of such an event is `by_mark`, the number of the net or the semaphore and the place of
 // the pipe among those of the node; its line is the number of the mark.

@@ -49,7 +49,7 @@ class _Path:
         facts = other.facts
         self.facts = {key: fact for key, fact in self.facts.items() if facts.get(key) is fact}
 
-    def held(self) -> dict[ttl.End, tuple[SSAValue, ...]]:
+    def held_blocks(self) -> dict[ttl.End, tuple[SSAValue, ...]]:
         return {end: queue for end, queue in self.queues.items() if queue}
 
 
@@ -77,11 +77,13 @@ class BlockOffsets(PathWalker[_Path]):
             self._step(op, path)
         return paths
 
-    def joined(self, paths: list[_Path]) -> list[_Path]:
+    def merge(self, paths: list[_Path]) -> list[_Path]:
         """Merge paths that differ only in the conditions they decided."""
         found: list[_Path] = []
         for path in paths:
-            same = next((other for other in found if other.held() == path.held()), None)
+            same = next(
+                (other for other in found if other.held_blocks() == path.held_blocks()), None
+            )
             if same is None:
                 found.append(path)
             else:
@@ -106,9 +108,9 @@ class BlockOffsets(PathWalker[_Path]):
 
     def _iteration(self, op: Operation, path: _Path) -> Places:
         """Return the possible positions of the first blocks after an iteration."""
-        before = path.held()
+        before = path.held_blocks()
         first, *others = self.regions(op, [path.copy(path.facts)])
-        if any(each.held() != before for each in (first, *others)):
+        if any(each.held_blocks() != before for each in (first, *others)):
             raise not_yet(
                 "a loop that ends with other blocks held than it began with",
                 op,

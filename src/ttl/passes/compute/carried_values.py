@@ -14,7 +14,7 @@ from ttl.semantics.types import Shape
 from ..module_pass import Maker, erase, replace_by, steps_of, terminator
 from .arranged_tiles import is_masked, is_matmul, is_view, operands_in_buffers, reads_by_matrix_unit
 from .compiler_buffers import shape_of
-from .rebuilt_regions import without_carried
+from .rebuilt_regions import drop_carried
 from .section_builder import is_block, is_rounding
 
 Places = Callable[[SSAValue, bool], SSAValue | None]
@@ -39,7 +39,7 @@ def _loop_without_unchanged(loop: scf.ForOp) -> Operation:
             argument.replace_all_uses_with(start)
             loop.results[position].replace_all_uses_with(start)
             dropped.append(position)
-    return without_carried(loop, dropped)
+    return drop_carried(loop, dropped)
 
 
 def _branch_without_unchanged(op: scf.IfOp) -> Operation:
@@ -55,7 +55,7 @@ def _branch_without_unchanged(op: scf.IfOp) -> Operation:
                 result.replace_all_uses_with(value)
         if not list(result.uses):
             dropped.append(position)
-    return without_carried(op, dropped)
+    return drop_carried(op, dropped)
 
 
 def fits_one_section(loop: scf.ForOp, places: Places) -> Shape | None:
@@ -187,4 +187,4 @@ def drop_block_math(kernel: func.FuncOp) -> None:
             erase(op)
     for op in list(kernel.walk()):
         if isinstance(op, (scf.ForOp, scf.WhileOp, scf.IfOp)):
-            without_carried(op, [p for p, result in enumerate(op.results) if is_block(result)])
+            drop_carried(op, [p for p, result in enumerate(op.results) if is_block(result)])

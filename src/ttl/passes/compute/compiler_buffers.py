@@ -79,7 +79,7 @@ class CompilerBuffers:
         After ttl-set-compute-kernel-config, the caller must pass `is_copied` for a copied buffer.
         """
         declarations = [op for op in self.module.ops if isinstance(op, ttl.DeclareBufferOp)]
-        name = _unused(hint, {declaration.sym_name.data for declaration in declarations})
+        name = _unused_name(hint, {declaration.sym_name.data for declaration in declarations})
         type = ttl.DataflowBufferType.of(shape, dtype or self.dtype, block_count)
         declaration = ttl.DeclareBufferOp.create(
             properties={
@@ -111,7 +111,7 @@ def buffer_dtypes(kernel: func.FuncOp) -> set[DType]:
     }
 
 
-def _unused(hint: str | None, names: set[str]) -> str:
+def _unused_name(hint: str | None, names: set[str]) -> str:
     base = f"{(hint or 'value').removesuffix('_dfb')}_kept"
     name, number = base, 2
     while name in names:

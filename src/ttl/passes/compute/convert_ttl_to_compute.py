@@ -83,7 +83,7 @@ class _Walker:
             self._show(op)
         else:
             if self._forces_values(op) and not self.open_sections.begin_at_pop(op):
-                self.evaluation.flush(op, self.needs.read_by_popped(op))
+                self.evaluation.flush(op, self.needs.find_popped_values(op))
             self.open_sections.move_into(op)
 
     def _forces_values(self, op: Operation) -> bool:
@@ -93,7 +93,9 @@ class _Walker:
             return any(ttl.buffer_of(store.view) is op.buffer for store in stores)
         if isinstance(op, (ttl.PopOp, ttl.HandOverOp)):
             users = self.needs.pending_users(op)
-            return bool(self.needs.read_by_popped(op)) or any(store in users for store in stores)
+            return bool(self.needs.find_popped_values(op)) or any(
+                store in users for store in stores
+            )
         is_open = self.placement.open is not None
         return isinstance(op, ttl.AcquireOp) and is_open and outlives_next_release(op)
 
@@ -124,4 +126,3 @@ class _Walker:
         make = Maker.before(end)
         for home in scope.homes:
             self.placement.release(home, make)
-

@@ -36,7 +36,7 @@ def spill(
     make = Maker.before(section)
     views = {value: reserve(homes[value], make) for value in kept}
     make.add(first)
-    values = _clone(_used(ops[:position], kept), first.body.block)
+    values = _clone(_used_operations(ops[:position], kept), first.body.block)
     for value in kept:
         store = ttl.TileStoreOp.create(operands=[values[value], views[value]])
         Maker.at_end(first.body.block, section).add(store)
@@ -44,7 +44,7 @@ def spill(
         push(homes[value], make)
     loaded = {value: wait(homes[value], make) for value in kept}
     make.add(second)
-    remade = set(_crossing(ops, position)) - set(kept)
+    remade = set(_crossing_values(ops, position)) - set(kept)
     _clone(ops[position:], second.body.block, loaded, remade)
     for value in kept:
         pop(homes[value], make)
@@ -65,7 +65,7 @@ def _is_cheap(value: SSAValue) -> bool:
     return isinstance(value.owner, CHEAP)
 
 
-def _crossing(ops: Sequence[Operation], position: int) -> list[SSAValue]:
+def _crossing_values(ops: Sequence[Operation], position: int) -> list[SSAValue]:
     """Return the values made before `position` and used from there on, in order."""
     made = {result for op in ops[:position] for result in op.results}
     used: dict[SSAValue, None] = {}
@@ -75,7 +75,7 @@ def _crossing(ops: Sequence[Operation], position: int) -> list[SSAValue]:
 
 
 def _kept_values(ops: Sequence[Operation], position: int) -> list[SSAValue]:
-    return [value for value in _crossing(ops, position) if not _is_cheap(value)]
+    return [value for value in _crossing_values(ops, position) if not _is_cheap(value)]
 
 
 def _best_cut(ops: Sequence[Operation], api: str, capacity: int) -> int | None:
@@ -89,7 +89,7 @@ def _best_cut(ops: Sequence[Operation], api: str, capacity: int) -> int | None:
         if (
             not all(isinstance(op, CHEAP) for op in ops[:position])  # it must compute something
             and _pressure(ops, position) <= capacity
-            and _slots(ops, position, api) <= capacity
+            and _count_slots(ops, position, api) <= capacity
         ):
             return position
     return None
@@ -109,7 +109,7 @@ def _pressure(ops: Sequence[Operation], position: int) -> int:
     return most
 
 
-def _used(ops: Sequence[Operation], kept: Sequence[SSAValue]) -> list[Operation]:
+def _used_operations(ops: Sequence[Operation], kept: Sequence[SSAValue]) -> list[Operation]:
     """Return the operations without copies and fills that only the second part uses."""
     inside = set(ops)
 
@@ -121,7 +121,7 @@ def _used(ops: Sequence[Operation], kept: Sequence[SSAValue]) -> list[Operation]
     return [op for op in ops if not op.results or op.results[0] in kept or is_used(op)]
 
 
-def _slots(ops: Sequence[Operation], position: int, api: str) -> int:
+def _count_slots(ops: Sequence[Operation], position: int, api: str) -> int:
     """Return how many slots the first part needs, including values it keeps."""
     trial = ttl.ComputeOp.create(regions=[Region(Block())])
     values = _clone(ops[:position], trial.body.block)

@@ -33,7 +33,7 @@ class Needs:
 
     # Before: the operations that compute a value --------------------------------------------------
 
-    def computed_by(self, roots: Iterable[Root]) -> Computed:
+    def find_computed(self, roots: Iterable[Root]) -> Computed:
         """Return the operations that must be computed for the roots, operands first."""
         found: Computed = {}
 
@@ -58,7 +58,7 @@ class Needs:
             for root in roots
             if self._is_packed_before(root)
         }
-        for op in self.computed_by(roots):
+        for op in self.find_computed(roots):
             way = self.placement.is_wide and reads_by_matrix_unit(op)
             for operand in op.inputs:
                 is_needed = reads_in_buffer(op, operand)
@@ -106,9 +106,9 @@ class Needs:
             memo[user.result] = bool(self.later_users(user.result, computed, memo))
         return memo[user.result]
 
-    def with_values_needed_later(self, roots: list[Root]) -> list[Root]:
+    def add_later_values(self, roots: list[Root]) -> list[Root]:
         """Add roots that keep values needed later (rule KEEP)."""
-        computed = self.computed_by(roots)
+        computed = self.find_computed(roots)
         kept = {(root.value, root.for_matrix) for root in roots if root.is_read_later}
         memo: Memo = {}
         more = []
@@ -133,7 +133,7 @@ class Needs:
         dtypes = [block_type(value.type).dtype for value in op.inputs]
         return form is not None and not form.accumulates and dtypes == [bfloat16, bfloat16]
 
-    def read_by_popped(self, op: Operation) -> list[SSAValue]:
+    def find_popped_values(self, op: Operation) -> list[SSAValue]:
         """Return values that read the popped blocks and are needed later (rule KEEP)."""
         if not isinstance(op, (ttl.PopOp, ttl.HandOverOp)):
             return []
@@ -168,7 +168,7 @@ class Needs:
                     todo.append(user.result)
         return found
 
-    def used_inside(self, op: Operation) -> list[SSAValue]:
+    def find_outer_values(self, op: Operation) -> list[SSAValue]:
         """Return values from outside, which are computed once and not per iteration (rule KEEP)."""
         used: dict[SSAValue, None] = {}
         for inner in op.walk():

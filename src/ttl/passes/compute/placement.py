@@ -191,7 +191,7 @@ def most_registers(kernel: func.FuncOp, target: Target) -> int:
     return target.dst_capacity(fp32=bool(kernel.attributes[FP32]), full_sync=full_sync)
 
 
-def effective(stores: list[ttl.StoreOp]) -> list[ttl.StoreOp]:
+def drop_overwritten(stores: list[ttl.StoreOp]) -> list[ttl.StoreOp]:
     """Drop stores that another one overwrites."""
     found: list[ttl.StoreOp] = []
     for store in stores:

@@ -20,7 +20,7 @@ def starts_of(op: RegionOp) -> Sequence[SSAValue]:
     return op.iter_args if isinstance(op, scf.ForOp) else op.arguments
 
 
-def rebuilt(op: RegionOp, starts: Sequence[SSAValue], results: Iterable[SSAValue]) -> RegionOp:
+def rebuild(op: RegionOp, starts: Sequence[SSAValue], results: Iterable[SSAValue]) -> RegionOp:
     """Create the operation in front of the old one; its regions move, result types stay."""
     regions = []
     for region in list(op.regions):
@@ -39,7 +39,7 @@ def rebuilt(op: RegionOp, starts: Sequence[SSAValue], results: Iterable[SSAValue
     return new
 
 
-def carried_by(end: Operation) -> Sequence[SSAValue]:
+def values_carried(end: Operation) -> Sequence[SSAValue]:
     """Return the values a terminator carries; a condition comes before them."""
     return end.operands[1:] if isinstance(end, scf.ConditionOp) else end.operands
 
@@ -52,7 +52,7 @@ def carry(end: Operation, values: Iterable[SSAValue]) -> None:
     erase(end)
 
 
-def without_carried(op: RegionOp, dropped: Sequence[int]) -> RegionOp:
+def drop_carried(op: RegionOp, dropped: Sequence[int]) -> RegionOp:
     """Remove the values at some positions; return a new operation if there are any."""
     if not dropped:
         return op
@@ -60,14 +60,14 @@ def without_carried(op: RegionOp, dropped: Sequence[int]) -> RegionOp:
     kept = [position for position in range(count) if position not in dropped]
     for block in (block for region in op.regions for block in region.blocks):
         end = terminator(block)
-        carry(end, [carried_by(end)[position] for position in kept])
+        carry(end, [values_carried(end)[position] for position in kept])
         if block.args:
             arguments = block.args[-count:]
             for position in dropped:
                 block.erase_arg(arguments[position], safe_erase=False)
     starts = starts_of(op)
     results = [op.results[position] for position in kept]
-    new = rebuilt(op, [starts[position] for position in kept] if starts else (), results)
+    new = rebuild(op, [starts[position] for position in kept] if starts else (), results)
     for before, after in zip(results, new.results, strict=True):
         before.replace_all_uses_with(after)
     if L1_ACC in op.attributes:

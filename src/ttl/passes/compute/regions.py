@@ -35,7 +35,7 @@ class Regions:
     walk: Callable[[Block, Rings], None]
 
     def place(self, op: Operation) -> None:
-        self.evaluation.flush(op, self.evaluation.needs.used_inside(op))
+        self.evaluation.flush(op, self.evaluation.needs.find_outer_values(op))
         op = drop_unchanged(op)
         self.placement.done.add(op)
         self.placement.scope.seen.add(op)

@@ -95,7 +95,7 @@ class SectionBuilder:
         self.make.origin = user or self.make.origin
         if (block := self.place(value)) is not None:
             copy = ttl.TileCopyOp.create(operands=[block], result_types=[dst_type(value)])
-            return self.widened(self.add(copy, value), block)
+            return self.widen(self.add(copy, value), block)
         op = value.owner
         if isinstance(op, ttl.FillOp):
             numbers = [self.others.get(number, number) for number in op.operands]
@@ -107,12 +107,12 @@ class SectionBuilder:
         made = self.values[value] = self.math(op)
         return made
 
-    def widened(self, value: SSAValue, block: SSAValue) -> SSAValue:
+    def widen(self, value: SSAValue, block: SSAValue) -> SSAValue:
         """Convert a copied uint16 to int32 (rule WHOLE)."""
         dtype = block_type(block.type).dtype
         return self.step("uint16_to_int32", value, uint16) if dtype == uint16 else value
 
-    def packed(self, value: SSAValue, block: SSAValue) -> SSAValue:
+    def convert_for_packing(self, value: SSAValue, block: SSAValue) -> SSAValue:
         """Convert a value to the type of the user's block that it is packed into (rule WHOLE)."""
         dtype = block_type(block.type).dtype
         return self.step(f"int32_to_{dtype}", value, dtype) if dtype in NARROW else value
@@ -138,7 +138,7 @@ class SectionBuilder:
         if is_view(op) or self.is_nothing(op):
             return self.compute(op.inputs[0])
         if is_arranged(op):
-            return self.arranged(op)
+            return self.add_arranged(op)
         if op.ENTRY is MATMUL:
             return self.product(op, self.zeros(op), op)
         if (product := self.product_to_accumulate(op)) is not None:
@@ -262,7 +262,7 @@ class SectionBuilder:
 
     # Reductions, broadcasts, transposition --------------------------------------------------------
 
-    def arranged(self, op: ttl.BlockMathOp) -> SSAValue:
+    def add_arranged(self, op: ttl.BlockMathOp) -> SSAValue:
         """Add an operation with an arranged read; combine tile copies to reduce outer dimensions.
         """
         way = reads_by_matrix_unit(op)
@@ -366,7 +366,7 @@ class SectionBuilder:
 
     def loop(self, loop: scf.ForOp) -> None:
         """Rebuild the loop in the section: carried values stay in registers."""
-        starts = [self.carried(start) for start in loop.iter_args]
+        starts = [self.carry(start) for start in loop.iter_args]
         old = loop.body.block
         body = Block(arg_types=[old.args[0].type, *(start.type for start in starts)])
         for before, after in zip(old.args, body.args, strict=True):
@@ -383,7 +383,7 @@ class SectionBuilder:
             made.name_hint = result.name_hint
             self.remember(result, made)
 
-    def carried(self, value: SSAValue) -> SSAValue:
+    def carry(self, value: SSAValue) -> SSAValue:
         return self.compute(value) if is_block(value) else self.others.get(value, value)
 
     def remember(self, before: SSAValue, after: SSAValue) -> None:
@@ -399,7 +399,7 @@ class SectionBuilder:
             if isinstance(op, scf.ForOp):
                 self.loop(op)
             elif isinstance(op, scf.YieldOp):
-                yielded = [self.carried(value) for value in op.operands]
+                yielded = [self.carry(value) for value in op.operands]
                 self.make.add(scf.YieldOp(*yielded))
             elif isinstance(op, ttl.BlockMathOp):
                 if not self.is_left_to_its_user(op):

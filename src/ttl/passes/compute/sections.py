@@ -23,7 +23,7 @@ from .carried_values import fits_one_section
 from .compiler_buffers import shape_of
 from .dst_allocation import allocate
 from .needs import Memo, Needs
-from .placement import OpenSection, Placement, Root, effective, stand_in
+from .placement import OpenSection, Placement, Root, drop_overwritten, stand_in
 from .section_builder import SectionBuilder, is_block, is_rounding
 from .ttl_insert_intermediate_dfbs import buffer_of, new_buffer
 
@@ -49,7 +49,7 @@ class SectionMaker:
         placement = self.placement
         return SectionBuilder(section, placement.target.device_api, placement.fp32, placement)
 
-    def computing(self, roots: list[Root], before: Operation) -> SectionBuilder:
+    def compute(self, roots: list[Root], before: Operation) -> SectionBuilder:
         """Make a section that computes the roots' values in registers and packs nothing."""
         owners = [root.value.owner for root in roots]
         builder = self.start(before, owners[0])  # type: ignore[arg-type]
@@ -84,7 +84,7 @@ class SectionMaker:
             value = builder.compute(root.value if relu is None else relu.inputs[0], root.store)
             if root.store is not None:
                 builder.make.origin = root.store
-                value = builder.packed(value, root.value)
+                value = builder.convert_for_packing(value, root.value)
             store = ttl.TileStoreOp.create(operands=[value, views[root]])
             if root.store is not None:
                 builder.make.origin = root.store
@@ -115,11 +115,11 @@ class SectionMaker:
                 self.placement.settle(root.value, buffer, make, root.for_matrix)
 
 
-def grouped(roots: list[Root], needs: Needs) -> list[list[Root]]:
+def group_roots(roots: list[Root], needs: Needs) -> list[list[Root]]:
     """Group roots into sections: roots that share computations or a block share a section."""
     groups: list[tuple[set[object], list[Root]]] = []
     for root in roots:
-        parts: set[object] = set(needs.computed_by([root]))
+        parts: set[object] = set(needs.find_computed([root]))
         if root.store is not None:
             parts.add(root.store.view)
         parts.add((root.value, shape_of(root.value)))
@@ -150,18 +150,18 @@ class OpenSections:
         placement, needs, sections = self.placement, self.needs, self.sections
         if not isinstance(op, ttl.PopOp) or placement.open is not None or placement.scope.stores:
             return False
-        roots = [Root(value) for value in needs.read_by_popped(op)]
-        computed = needs.computed_by(roots)
+        roots = [Root(value) for value in needs.find_popped_values(op)]
+        computed = needs.find_computed(roots)
         results: list[SSAValue] = [each.result for each in computed]
         if not self._can_stay_open(results) or needs.missing_factors(roots):
             return False
         later = [Root(value) for value in results if needs.later_users(value, computed, {})]
-        trial, size = sections.computing(roots, op), placement.usual_registers()
+        trial, size = sections.compute(roots, op), placement.usual_registers()
         sections.store(later, {root: stand_in(root.value) for root in later}, trial)
         does_fit = sections.fits(trial, shape_of(results[0]), size)
         erase(trial.section)
         if does_fit:
-            placement.open = OpenSection(sections.computing(roots, op), results, size)
+            placement.open = OpenSection(sections.compute(roots, op), results, size)
         return does_fit
 
     def _can_stay_open(self, values: list[SSAValue]) -> bool:
@@ -216,7 +216,7 @@ class OpenSections:
         if section is None:
             return roots
         mine = [root for root in roots if self.needs.reaches_open(root.value)]
-        computed = self.needs.computed_by(mine)
+        computed = self.needs.find_computed(mine)
         for result in section.results:
             users = self.needs.later_users(result, computed, {})
             mine += self.placement.keep(result, users) if users else []
@@ -232,7 +232,7 @@ class OpenSections:
     def _keep_results(self, section: OpenSection, roots: list[Root]) -> list[Root]:
         """Return roots that keep the open section's values for these roots or later operations."""
         needed = {root.value for root in roots}
-        needed |= {operand for op in self.needs.computed_by(roots) for operand in op.inputs}
+        needed |= {operand for op in self.needs.find_computed(roots) for operand in op.inputs}
         return [
             root
             for result in section.results
@@ -285,7 +285,7 @@ class BlockEvaluation:
         """
         scope = self.placement.scope
         stores, scope.stores = scope.stores, []
-        all_roots = [Root(store.value, store) for store in effective(stores)]
+        all_roots = [Root(store.value, store) for store in drop_overwritten(stores)]
         all_roots += roots
         for value in kept:
             all_roots += self.placement.keep(value, [use.operation for use in value.uses])
@@ -305,9 +305,9 @@ class BlockEvaluation:
         self.compute_factors(roots, before)
         roots = [root for root in roots if not self._is_there(root)]
         self.placement.done |= set(ended)
-        roots = self.needs.with_values_needed_later(roots)
+        roots = self.needs.add_later_values(roots)
         roots = self.open_sections.finish(roots, before)
-        for group in grouped(roots, self.needs):
+        for group in group_roots(roots, self.needs):
             self.sections.make(group, before)
 
     def _is_there(self, root: Root) -> bool:

@@ -57,7 +57,7 @@ def _buffers_with_room(module: ModuleOp) -> set[str]:
                 alike.setdefault(op.pipe.type.net, set()).update(buffers)
             elif len(buffers) == 2:
                 alike[op] = buffers
-            elif (rows := rows_of(op, kernel)) and rows.need_room:
+            elif (rows := rows_of(op, kernel)) and rows.needs_room:
                 found |= buffers
     for _ in alike:  # the longest chain of connections
         found |= {name for group in alike.values() if group & found for name in group}

@@ -130,9 +130,7 @@ def _linear_parts(section: ttl.ComputeOp, make: Maker, tiles: int, part: int) ->
     _ranges(make, tiles, part, "subblock", at)
 
 
-def _rectangles(
-    section: ttl.ComputeOp, make: Maker, shape: Shape, part: Sequence[int]
-) -> None:
+def _rectangles(section: ttl.ComputeOp, make: Maker, shape: Shape, part: Sequence[int]) -> None:
     """Lower sub-blocks of matrices: over the leading dimensions, then rows, then columns."""
     row_count, column_count = at_least_matrix(shape)[-2:]
     sizes = [size for size in shape[:-2] if size != 1] or [1]
@@ -142,8 +140,8 @@ def _rectangles(
         def rows(inner: Maker, row: Terms, first_row: int, height: int) -> None:
             def columns(most: Maker, column: Terms, first_column: int, width: int) -> None:
                 origin = (
-                    *_scaled(batch, row_count * column_count),
-                    *_scaled(row, column_count),
+                    *_scale(batch, row_count * column_count),
+                    *_scale(row, column_count),
                     *column,
                 )
                 constant = first_row * column_count + first_column
@@ -157,7 +155,7 @@ def _rectangles(
 
         _ranges(outer, row_count, part[0], "subblock_row", rows)
 
-    _nested(make, steps, "matrix", matrix)
+    _nest_loops(make, steps, "matrix", matrix)
 
 
 # One section --------------------------------------------------------------------------------------
@@ -206,7 +204,7 @@ class _Section:
             elif isinstance(op, ttl.TileMathOp) and op.ENTRY is MATMUL:
                 self.matmul(op, make)
             elif isinstance(op, ttl.TileMathOp) and (is_arranged(op) or is_broadcasting(op)):
-                self.arranged(op, make)
+                self.lower_arranged(op, make)
             elif op.results and is_register_value(op.results[0]):
                 self.tiles(op, make)
             elif not isinstance(op, (ttl.TileStoreOp, scf.YieldOp)):
@@ -325,22 +323,25 @@ class _Section:
                 call(inner, "matmul", [left, right], tiles, [register], op, sizes)
                 return
             for i, j in product(range(part.rows), range(part.columns)):
-                tiles = [_further(inner, left_tile, i * steps), _further(inner, right_tile, j)]
+                tiles = [
+                    _advance_tile(inner, left_tile, i * steps),
+                    _advance_tile(inner, right_tile, j),
+                ]
                 register = inner.index(first + i * part.columns + j)
                 call(inner, "matmul", [left, right], tiles, [register], op)
 
         by_tile = TILE_MATMUL in kernel_of(op).attributes
         make.loop(steps, "k_tile", step)
 
-    def arranged(self, op: ttl.TileMathOp, make: Maker) -> None:
+    def lower_arranged(self, op: ttl.TileMathOp, make: Maker) -> None:
         """Make the calls for each result tile; a reduction has one for each tile it combines.
         Scalers of reductions and operands beside a broadcast are read in other places."""
         part = self.part
         blocks = [self.value(operand) for operand in op.inputs]
         *leading, row_stride, column_stride = self.strides(op)
         matrices = (variable for variable, _ in part.batch)
-        terms = [*zip(matrices, leading, strict=False), *_scaled(part.row, row_stride)]
-        terms += _scaled(part.column, column_stride)
+        terms = [*zip(matrices, leading, strict=False), *_scale(part.row, row_stride)]
+        terms += _scale(part.column, column_stride)
         constant = numbers_of(op, "offset")[0]
         constant += part.row_constant * row_stride + part.column_constant * column_stride
         counts = numbers_of(op, "steps")
@@ -365,7 +366,7 @@ class _Section:
                     tiles.append(most.index(0))
                 call(most, action_of(op), blocks, tiles, [register], op)
 
-            _nested(inner, steps, "step", read)
+            _nest_loops(inner, steps, "step", read)
 
         make.loop(
             part.rows,
@@ -407,11 +408,11 @@ def _is_start_of_product(value: SSAValue) -> bool:
     return True
 
 
-def _scaled(terms: Terms, factor: int) -> Terms:
+def _scale(terms: Terms, factor: int) -> Terms:
     return tuple((variable, stride * factor) for variable, stride in terms)
 
 
-def _nested(
+def _nest_loops(
     make: Maker,
     steps: Sequence[tuple[int, int]],
     name: str,
@@ -424,7 +425,7 @@ def _nested(
         return
     (count, stride), *inside = steps
     make.loop(
-        count, name, lambda inner, k: _nested(inner, inside, name, body, (*outer, (k, stride)))
+        count, name, lambda inner, k: _nest_loops(inner, inside, name, body, (*outer, (k, stride)))
     )
 
 
@@ -443,7 +444,7 @@ def element_type_of(op: Operation) -> StringAttr | None:
     return None if dtype is None or dtype.is_float else StringAttr(dtype.spelling)
 
 
-def _further(make: Maker, tile: SSAValue, tiles: int) -> SSAValue:
+def _advance_tile(make: Maker, tile: SSAValue, tiles: int) -> SSAValue:
     if not tiles:
         return tile
     return make.value(arith.AddiOp(tile, make.index(tiles)), tile.name_hint)

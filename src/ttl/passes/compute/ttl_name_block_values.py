@@ -27,7 +27,7 @@ from ttl.semantics.ops import is_complete
 
 from ..module_pass import Maker, erase, kernels, not_yet, replace_by, terminator, users_of
 from .compiler_buffers import FP32, buffer_dtypes, shape_of
-from .rebuilt_regions import RegionOp, carried_by, carry, rebuilt, starts_of
+from .rebuilt_regions import RegionOp, carry, rebuild, starts_of, values_carried
 from .section_builder import is_rounding
 from .ttl_set_compute_kernel_config import decide_fp32
 
@@ -140,17 +140,17 @@ class _Namer:
             add, hint = ttl.BLOCK_MATH["add"], op.view.name_hint
             contents[op.view] = make.new(add, [start, value], op.view.type, hint)
         else:
-            contents[op.view] = self.rounded(value, op.view, op)
+            contents[op.view] = self.round_to_block(value, op.view, op)
         erase(op)
 
     def read_operands(self, op: Operation, contents: Contents, count: int) -> None:
         for position in range(count):
             block = op.operands[position]
             if block in self.blocks and (value := contents.get(block)) is not None:
-                value = contents[block] = self.rounded(value, block, op)
+                value = contents[block] = self.round_to_block(value, block, op)
                 op.operands[position] = value
 
-    def rounded(self, value: SSAValue, block: SSAValue, before: Operation) -> SSAValue:
+    def round_to_block(self, value: SSAValue, block: SSAValue, before: Operation) -> SSAValue:
         """Round a value to the block's type, unless registers have that format (rule ROUND)."""
         dtype = block_type(block.type).dtype
         is_whole = dtype is not None and not dtype.is_float
@@ -202,9 +202,9 @@ class _Namer:
         kept = [b for b in changed if not is_branch or any(b in end for end in ends)]
         for region, inside in zip(op.regions, ends, strict=True):
             end = terminator(region.block)
-            carry(end, [*carried_by(end), *((starts | inside)[block] for block in kept)])  # type: ignore[list-item]
+            carry(end, [*values_carried(end), *((starts | inside)[block] for block in kept)])  # type: ignore[list-item]
         carried = [*starts_of(op), *(starts[block] for block in kept)]
-        new = rebuilt(op, carried, [*op.results, *kept])
+        new = rebuild(op, carried, [*op.results, *kept])
         for before, after in zip(op.results, new.results[:own], strict=True):
             before.replace_all_uses_with(after)
         for block in changed:

@@ -30,11 +30,13 @@ def apply(op: ModuleOp) -> None:
         buffers, registers = CompilerBuffers(op, kernel), most_registers(kernel, target_of(op))
         for loop in [each for each in walk(kernel) if isinstance(each, scf.ForOp)]:
             sums = numbers_in(loop.attributes.get(L1_ACC))
-            if len(sums) == 1 and _gains(loop, sums[0], buffers, registers):
+            if len(sums) == 1 and _is_worthwhile(loop, sums[0], buffers, registers):
                 _peel(loop)
 
 
-def _gains(loop: scf.ForOp, position: int, buffers: CompilerBuffers, registers: int) -> bool:
+def _is_worthwhile(
+    loop: scf.ForOp, position: int, buffers: CompilerBuffers, registers: int
+) -> bool:
     result = loop.results[position]
     if prod(shape_of(result)) <= registers or len(steps_of(loop) or ()) < 2:
         return False
@@ -42,19 +44,19 @@ def _gains(loop: scf.ForOp, position: int, buffers: CompilerBuffers, registers: 
     assert additions is not None
     if not starts_with_nothing(loop, position, additions) or not adds_a_product(additions):
         return False  # any other sum costs as much in registers
-    return not _is_summed_where_it_goes(loop, result, buffers)
+    return not _is_summed_in_place(loop, result, buffers)
 
 
-def _is_summed_where_it_goes(
-    loop: scf.ForOp, result: SSAValue, buffers: CompilerBuffers
-) -> bool:
+def _is_summed_in_place(loop: scf.ForOp, result: SSAValue, buffers: CompilerBuffers) -> bool:
     """Can the packer sum up in the block that the result is stored to?"""
     store = result.get_user_of_unique_use()
     if not isinstance(store, ttl.StoreOp) or store.accumulate is not None:
         return False
     reserve = store.view.owner
-    is_early = isinstance(reserve, Operation) and reserve.parent is loop.parent and (
-        reserve.is_before_in_block(loop)
+    is_early = (
+        isinstance(reserve, Operation)
+        and reserve.parent is loop.parent
+        and (reserve.is_before_in_block(loop))
     )
     return is_early and block_type(store.view.type).dtype == buffers.dtype
 

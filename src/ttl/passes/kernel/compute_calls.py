@@ -84,16 +84,16 @@ def _call_in_dst(
     make: Maker,
 ) -> None:
     literals = form.arguments(**_parameters(converter, op)) if form.arguments else ()
-    call(make, _spelled(converter, form, op), *registers, literals=literals)
+    call(make, _spell(converter, form, op), *registers, literals=literals)
     if form.then is not None:
         literals = form.then.arguments() if form.then.arguments else ()
-        call(make, _spelled(converter, form.then, op), registers[-1], literals=literals)
+        call(make, _spell(converter, form.then, op), registers[-1], literals=literals)
 
 
 def _fill(converter: KernelConverter, op: ttl.TileCallOp, register: SSAValue, make: Maker) -> None:
     number = op.number
     if number is not None:
-        form = FILL.call if op.element_type is None else _spelled(converter, FILL_WHOLE, op)
+        form = FILL.call if op.element_type is None else _spell(converter, FILL_WHOLE, op)
         if op.element_type is None and _dst_format(converter) != "Float32":  # else truncated
             number = value_call(make, ttkernel.ROUND, number, type=f64, hint="rounded")
         call(make, form, register, number)
@@ -103,10 +103,10 @@ def _fill(converter: KernelConverter, op: ttl.TileCallOp, register: SSAValue, ma
         call(make, FILL.call, register).properties["value"] = op.value
         return
     literals = all_words(value=op.value.value.data)
-    call(make, _spelled(converter, FILL_WHOLE, op), register, literals=literals)
+    call(make, _spell(converter, FILL_WHOLE, op), register, literals=literals)
 
 
-def _spelled(converter: KernelConverter, form: TileCall, op: ttl.TileCallOp) -> str:
+def _spell(converter: KernelConverter, form: TileCall, op: ttl.TileCallOp) -> str:
     if "{format}" not in form.call:
         return form.call
     return form.call.replace("{format}", _format(converter, op))

@@ -8,7 +8,7 @@ from xdsl.ir import Attribute, SSAValue
 from ttl.dialects import emitc, ttkernel
 
 from ..module_pass import Maker
-from .cpp_control_flow import copied
+from .cpp_control_flow import copy_value
 from .cpp_expressions import opaque_call, scalar_type
 from .cpp_file import ACCESSOR, ITEM, UINT32, FileMaker, verbatim
 
@@ -98,7 +98,7 @@ def _item(file: FileMaker, array: SSAValue, number: SSAValue, make: Maker) -> SS
 def array_load(file: FileMaker, op: ttkernel.ArrayLoadOp, make: Maker) -> None:
     """Load an item into a variable, as the array may change."""
     item = _item(file, op.array, op.number, make)
-    file.name(op.result, copied(make.new(emitc.LoadOp, [item], i32), make))
+    file.name(op.result, copy_value(make.new(emitc.LoadOp, [item], i32), make))
 
 
 def array_store(file: FileMaker, op: ttkernel.ArrayStoreOp, make: Maker) -> None:

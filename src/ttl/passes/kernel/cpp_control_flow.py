@@ -132,7 +132,7 @@ def assign_all(
     for position, (variable, value) in enumerate(zip(variables, new, strict=True)):
         owner = value.owner
         if isinstance(owner, emitc.LoadOp) and owner.operand in variables[:position]:
-            new[position] = copied(value, make)
+            new[position] = copy_value(value, make)
         elif isinstance(owner, emitc.LoadOp) and owner.operand is variable:
             new[position] = variable  # unchanged
     for variable, value in zip(variables, new, strict=True):
@@ -140,7 +140,7 @@ def assign_all(
             make.add(emitc.AssignOp.create(operands=[variable, value]))
 
 
-def copied(value: SSAValue, make: Maker) -> SSAValue:
+def copy_value(value: SSAValue, make: Maker) -> SSAValue:
     block = Block(arg_types=[value.type])
     Maker.at_end(block, make.origin).add(emitc.YieldOp.create(operands=[block.args[0]]))
     expression = emitc.ExpressionOp.create(

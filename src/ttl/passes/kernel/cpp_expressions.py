@@ -152,12 +152,12 @@ def _bitwise(of_integers: str, of_bools: str) -> Rebuild:
         owner = op.operands[1].owner
         if isinstance(owner, arith.ConstantOp) and constant_text(owner) == "true":
             return _new(emitc.OPERATORS["logical_not"], op, operands[:1], make)
-        return _compared("!=", operands, make)
+        return _compare_values("!=", operands, make)
 
     return rebuild
 
 
-def _compared(sign: str, operands: list[SSAValue], make: Maker) -> SSAValue:
+def _compare_values(sign: str, operands: list[SSAValue], make: Maker) -> SSAValue:
     return make.new(emitc.CmpOp, operands, i1, predicate=emitc.CmpOp.predicate_of(sign))
 
 
@@ -168,13 +168,13 @@ def _compare(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
     assert isinstance(op, (arith.CmpiOp, arith.CmpfOp))
     number = op.predicate.value.data
     sign = emitc.PREDICATES[number] if isinstance(op, arith.CmpiOp) else FLOAT_SIGNS[number]
-    return _compared(sign, operands, make)
+    return _compare_values(sign, operands, make)
 
 
 def _extreme(sign: str) -> Rebuild:
     def rebuild(op: Operation, operands: list[SSAValue], make: Maker) -> SSAValue:
         one, other = operands
-        values = [_compared(sign, [other, one], make), other, one]
+        values = [_compare_values(sign, [other, one], make), other, one]
         return _new(emitc.ConditionalOp, op, values, make)
 
     return rebuild

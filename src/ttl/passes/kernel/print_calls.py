@@ -72,7 +72,7 @@ def block(
 ) -> int:
     assert op.heading is not None
     if op.unset is not None:
-        dprint(make, processor, f"{_escaped(op.heading.data)}\n{UNSET}", [])
+        dprint(make, processor, f"{_escape_braces(op.heading.data)}\n{UNSET}", [])
         return 1
     first = converter.held.distance(op, value) * block_tiles(value)  # in pages
     if first and converter.held.goes_over_edge(op, value):
@@ -81,7 +81,7 @@ def block(
             op,
             "hold as many blocks each time, and give the buffer a multiple of it",
         )
-    dprint(make, processor, _escaped(op.heading.data), [])
+    dprint(make, processor, _escape_braces(op.heading.data), [])
     end = "TSLICE_WR_PTR" if isinstance(value.owner, ttl.ReserveOp) else "TSLICE_RD_PTR"
     pages = _Pages(converter.buffer_of(value), ttl.buffer_of(value), first, end)
     _array(make, processor, pages)
@@ -137,7 +137,7 @@ def _array(make: Maker, processor: str, pages: _Pages) -> None:
     position = 0
     pattern = "\n" + array_pattern(pages.elements)
     for found in _RUN.finditer(pattern):
-        between, position = _escaped(pattern[position : found.start()]), found.end()
+        between, position = _escape_braces(pattern[position : found.start()]), found.end()
         numbers = [int(number) for number in found[0][1:-1].split("> <")]
         for start in range(0, len(numbers), pages.most):
             shown = numbers[start : start + pages.most]
@@ -148,7 +148,7 @@ def _array(make: Maker, processor: str, pages: _Pages) -> None:
             text += between + "{}"
             between = " "
             given.append(pages.slice(shown[0], len(shown), processor))
-    flush(text + _escaped(pattern[position:]))
+    flush(text + _escape_braces(pattern[position:]))
 
 
 def _place(number: int, elements: Shape) -> tuple[int, int, int]:
@@ -177,7 +177,7 @@ def tensor(
         call(make, "noc_async_read_page", make.index(number), converter.accessors[value], address)
         call(make, "noc_async_read_barrier")
         heading = op.heading.data if number == 0 else "\n"
-        dprint(make, processor, _escaped(heading + page_heading(number)), [])
+        dprint(make, processor, _escape_braces(heading + page_heading(number)), [])
         _array(make, processor, _Pages(page, bound, 0, "TSLICE_WR_PTR"))
     return 2
 
@@ -201,7 +201,7 @@ def buffer(
     return 1
 
 
-def _escaped(text: str) -> str:
+def _escape_braces(text: str) -> str:
     return text.replace("{", "{{").replace("}", "}}")
 
 

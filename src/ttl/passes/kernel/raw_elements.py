@@ -14,7 +14,7 @@ from ttl.semantics.layout import TILE_LAYOUT
 from ttl.semantics.types import FACE_SIZE, TILE_SIZE, Shape, at_least_matrix
 from ttl.target.data_formats import TILE_ELEMENTS
 
-from ..arithmetic import add, divided, times
+from ..arithmetic import add, divide, times
 from ..module_pass import Maker
 from .kernel_calls import KernelConverter, block_address, call, value_call
 
@@ -65,8 +65,8 @@ def _elements_before(make: Maker, coordinates: list[SSAValue], shape: Shape) -> 
         (row, sizes[-1] * TILE_ELEMENTS, FACES * area, FACE_SIZE),
         (column, TILE_ELEMENTS, area, 1),
     ):
-        tile, inside = divided(make, value, TILE_SIZE)
-        face, inside = divided(make, inside, FACE_SIZE)
+        tile, inside = divide(make, value, TILE_SIZE)
+        face, inside = divide(make, inside, FACE_SIZE)
         parts += [tile, face, inside]
         strides += [in_tiles, in_faces, in_face]
     return _sum(make, parts, strides)

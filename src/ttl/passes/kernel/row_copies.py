@@ -28,7 +28,7 @@ from ttl.semantics.layout import ROW_MAJOR_LAYOUT
 from ttl.semantics.types import Shape, row_alignment_bytes
 from ttl.target import of_all_chips
 
-from ..arithmetic import add, divided, minus, times
+from ..arithmetic import add, divide, minus, times
 from ..module_pass import Maker, constant_of, numbers_in
 from .kernel_calls import call, first_page, noc_address_call
 
@@ -74,16 +74,16 @@ class Rows:
         return self.page % size == 0 and divisor_of(self.starts[-1]) % size == 0
 
     @property
-    def begin_aligned(self) -> bool:
+    def is_aligned(self) -> bool:
         start = constant_of(self.starts[-1])
         in_page = gcd(divisor_of(self.starts[-1]), self.page if self.row_pages > 1 else 0)
         elements = in_page if start is None else start % self.page
         return elements * self.dtype.element_bytes % self.alignment == 0
 
     @property
-    def need_room(self) -> bool:
+    def needs_room(self) -> bool:
         """Does the copy need room after rows? Otherwise it is direct (rule DIRECT)."""
-        return not (self.are_whole and self.begin_aligned)
+        return not (self.are_whole and self.is_aligned)
 
 
 def rows_of(op: ttl.CopyOp, kernel: func.FuncOp) -> Rows | None:
@@ -133,7 +133,7 @@ def copy_rows(copy: RowCopy, make: Maker) -> None:
         _copy_elements(copy, make)
         return
     at = _place(copy, make, copy.rows.starts[-1])
-    if not copy.rows.need_room:
+    if not copy.rows.needs_room:
         _transfer_rows(copy, make, at)
     elif copy.rows.is_read:
         _transfer_rows(copy, make, at)
@@ -155,7 +155,7 @@ class _Place:
     offset: SSAValue
     shift: SSAValue
 
-    def aligned(self, make: Maker) -> SSAValue:
+    def aligned_offset(self, make: Maker) -> SSAValue:
         return minus(make, self.offset, self.shift, "offset")
 
 
@@ -166,12 +166,12 @@ def _place(copy: RowCopy, make: Maker, start: SSAValue) -> _Place:
     column, rows = start, copy.rows
     page = times(make, row, make.index(rows.row_pages), "page")
     if rows.row_pages > 1:
-        before, column = divided(make, start, rows.page)
+        before, column = divide(make, start, rows.page)
         page = add(make, page, before, "page")
     offset = times(make, column, make.index(rows.dtype.element_bytes), "offset")
-    if not rows.need_room:
+    if not rows.needs_room:
         return _Place(page, offset, make.index(0))
-    return _Place(page, offset, divided(make, offset, rows.alignment)[1])
+    return _Place(page, offset, divide(make, offset, rows.alignment)[1])
 
 
 def divisor_of(value: SSAValue) -> int:
@@ -225,7 +225,7 @@ def _row(copy: RowCopy, make: Maker, indices: list[SSAValue]) -> SSAValue:
 def _transfer_rows(copy: RowCopy, make: Maker, at: _Place) -> None:
     offset, length = at.offset, make.index(copy.rows.piece_bytes)
     if copy.rows.is_read:
-        offset, length = at.aligned(make), add(make, length, at.shift, "bytes")
+        offset, length = at.aligned_offset(make), add(make, length, at.shift, "bytes")
 
     def row(inner: Maker, indices: list[SSAValue]) -> None:
         address = _row(copy, inner, indices)
@@ -268,7 +268,7 @@ def _copy_element(copy: RowCopy, make: Maker, indices: list[SSAValue]) -> None:
     own = add(make, room, at.shift, "address")
     one = make.index(copy.rows.dtype.element_bytes)
     if copy.rows.is_read:
-        _read(copy, make, page, at.aligned(make), room, add(make, one, at.shift, "bytes"))
+        _read(copy, make, page, at.aligned_offset(make), room, add(make, one, at.shift, "bytes"))
         call(make, "noc_async_read_barrier")
         call(make, ttkernel.MOVE_BYTES, place, own, one)
     else:

@@ -42,7 +42,7 @@ Needs = dict[Operation, list[Setting]]
 Holds = dict[str, object]  # the key that each unit is set up for
 
 
-def needed_settings(
+def find_settings(
     block: Block, needed_by: Callable[[Operation], Iterable[Setting]], needs: Needs
 ) -> list[Setting]:
     """Return a block's settings, and fill `needs` with those of each operation."""
@@ -51,7 +51,7 @@ def needed_settings(
         if op.regions:
             needs[op] = []
             for body in (body for region in op.regions for body in region.blocks):
-                needs[op] += needed_settings(body, needed_by, needs)
+                needs[op] += find_settings(body, needed_by, needs)
         else:
             needs[op] = list(needed_by(op))
         found += needs[op]
@@ -114,11 +114,11 @@ def ensure(setting: Setting, holds: Holds, before: Operation) -> None:
     if not setting.function:
         return
     make = Maker.before(before, setting.origin)
-    arguments = [_available(value, before) for value in setting.arguments]
+    arguments = [_make_available(value, before) for value in setting.arguments]
     call(make, setting.function, *arguments, literals=setting.literals)
 
 
-def _available(value: SSAValue, before: Operation) -> SSAValue:
+def _make_available(value: SSAValue, before: Operation) -> SSAValue:
     """Return the value in front of `before`: sizes for an init are constants, cloned there."""
     if isinstance(value.type, ttkernel.CBType):
         return value

@@ -31,7 +31,7 @@ from ttl.semantics.ops import COPY, DUPLICATE, FILL, FILL_WHOLE, MATMUL, TILE_OP
 
 from ..module_pass import Maker, kernel_of, kernels, target_of
 from .kernel_calls import call
-from .settings import Holds, Needs, Setting, ensure, insert_settings, needed_settings
+from .settings import Holds, Needs, Setting, ensure, find_settings, insert_settings
 
 UNPACK, SFPU, SRCA, SRCB, PACK = "unpack", "sfpu", "srca", "srcb", "pack"
 RELU = "relu"
@@ -97,7 +97,7 @@ def _call_of(op: Operation, chip: _Chip) -> TileCall | None:
 def _insert(kernel: func.FuncOp, chip: _Chip) -> None:
     body = kernel.body.block
     needs: Needs = {}
-    needed = needed_settings(body, partial(_needs, chip), needs)
+    needed = find_settings(body, partial(_needs, chip), needs)
     if not needed:
         return
     holds = _startup(body, needed, chip) | {RELU: False}
@@ -164,7 +164,7 @@ def _needs(chip: _Chip, op: Operation) -> Iterator[Setting]:
     for unit, buffer in zip((SRCA, SRCB), sources, strict=False):
         yield _format(unit, buffer, op, chip)
     if not buffers:
-        init = _spelled(tile_call.init, op)
+        init = _spell_init(tile_call.init, op)
         yield Setting(SFPU, init, init, (), op)
     elif is_matmul:
         arguments = (*buffers, *op.operands[5:])
@@ -177,7 +177,7 @@ def _needs(chip: _Chip, op: Operation) -> Iterator[Setting]:
         yield Setting(UNPACK, (tile_call.init, formats), tile_call.init, arguments, op)
 
 
-def _spelled(init: str, op: Operation) -> str:
+def _spell_init(init: str, op: Operation) -> str:
     """Return the init; if it names a data format, that of the call."""
     template = op.properties.get("template")
     if "{format}" not in init or not isinstance(template, StringAttr):

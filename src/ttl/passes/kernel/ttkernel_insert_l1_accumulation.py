@@ -15,7 +15,7 @@ from xdsl.ir import Block, Operation
 from ttl.dialects.building import around
 
 from ..module_pass import kernels
-from .settings import Holds, Needs, Setting, ensure, insert_settings, needed_settings
+from .settings import Holds, Needs, Setting, ensure, find_settings, insert_settings
 
 SUM = "sum"
 
@@ -27,7 +27,7 @@ def apply(op: ModuleOp) -> None:
 
 def _insert(body: Block) -> None:
     needs: Needs = {}
-    needed_settings(body, _needs, needs)
+    find_settings(body, _needs, needs)
     holds: Holds = {SUM: False}
     insert_settings(body, needs, holds)
     if holds.get(SUM) is not False and body.last_op is not None:

@@ -59,7 +59,7 @@ def apply(op: ModuleOp) -> None:
     for kernel in movers:
         for loop in [each for each in walk(kernel) if isinstance(each, scf.ForOp)]:
             body = _body_of(loop)
-            if body is not None and _gains(loop, body, buffers, target_of(op)):
+            if body is not None and _is_worthwhile(loop, body, buffers, target_of(op)):
                 _Rewriter(loop, body, buffers).rewrite()
 
 
@@ -117,11 +117,11 @@ def _is_arithmetic(op: Operation) -> bool:
     return op.name.startswith("arith.")
 
 
-def _gains(loop: scf.ForOp, body: _LoopBody, buffers: Buffers, target: Target) -> bool:
+def _is_worthwhile(loop: scf.ForOp, body: _LoopBody, buffers: Buffers, target: Target) -> bool:
     steps = steps_of(loop)
     if (steps is not None and len(steps) < 2) or not body.reads():
         return False
-    types = [_declared(op, buffers).type for op in body.reserves()]
+    types = [_declaration_of(op, buffers).type for op in body.reserves()]
     if any(type.block_count.value.data < 2 for type in types):
         return False
     packets = max(ceil(type.page_bytes(False) / target.noc_burst_bytes) for type in types)
@@ -129,7 +129,7 @@ def _gains(loop: scf.ForOp, body: _LoopBody, buffers: Buffers, target: Target) -
     return pages * packets <= target.noc_transaction_requests // 2  # rule COUNT
 
 
-def _declared(reserve: Operation, buffers: Buffers) -> ttl.DeclareBufferOp:
+def _declaration_of(reserve: Operation, buffers: Buffers) -> ttl.DeclareBufferOp:
     type = reserve.operands[0].type
     assert isinstance(type, ttkernel.CBType)
     return buffers[type.buffer]
@@ -153,7 +153,7 @@ class _Rewriter:
 
     def __init__(self, loop: scf.ForOp, body: _LoopBody, buffers: Buffers):
         self.loop, self.body = loop, body
-        self.types = {op.operands[0]: _declared(op, buffers).type for op in body.reserves()}
+        self.types = {op.operands[0]: _declaration_of(op, buffers).type for op in body.reserves()}
 
     def rewrite(self) -> None:
         make = Maker.before(self.loop)
@@ -171,7 +171,7 @@ class _Rewriter:
         is_later = make.value(compare_op(variable, self.loop.lb, "ne"), "is_later")
         has_room = self._has_room(make)
         is_second = make.value(and_op(is_later, has_room), "is_second")
-        is_full = make.value(and_op(is_later, _negated(make, has_room)))
+        is_full = make.value(and_op(is_later, _negate(make, has_room)))
         branch(make, is_full, lambda inner: self._complete(inner, other))
         self._begin(make, variable, own, is_second)
         branch(make, is_second, lambda inner: self._complete(inner, other))
@@ -240,6 +240,6 @@ class _Rewriter:
         call(make, "noc_async_read_set_trid", make.index(0))
 
 
-def _negated(make: Maker, condition: SSAValue) -> SSAValue:
+def _negate(make: Maker, condition: SSAValue) -> SSAValue:
     true = make.value(arith.ConstantOp(IntegerAttr(1, i1)))
     return make.value(create(arith.XOrIOp, (condition, true), (i1,)))

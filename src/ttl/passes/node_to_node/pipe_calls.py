@@ -22,7 +22,7 @@ from xdsl.ir import SSAValue
 
 from ttl.dialects import ttkernel, ttl
 
-from ..arithmetic import add, divided, minus, times
+from ..arithmetic import add, divide, minus, times
 from ..kernel.kernel_calls import call, value_call
 from ..module_pass import INDEX, Maker, and_op, compare_op, constant_of
 from .node_calls import Corners, NodeCalls, branch, load, store
@@ -270,7 +270,7 @@ class NetCalls:
 
     def turn(self, make: Maker, role: str, pipe: LocalPipe) -> Turn:
         number = self.next_number(make, role, pipe.place)
-        return Turn(pipe, number, *divided(make, number, self.resources.depth))
+        return Turn(pipe, number, *divide(make, number, self.resources.depth))
 
     # post -----------------------------------------------------------------------------------------
 

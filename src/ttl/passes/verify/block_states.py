@@ -64,7 +64,7 @@ def _check(kernel: func.FuncOp) -> Diagnostic | _Walker:
         return walker
     if walker.suspected is not None and (not paths or _hands_over(kernel)):
         return walker.suspected
-    found = [mistake for path in paths if (mistake := path.left_over(name_of(kernel)))]
+    found = [mistake for path in paths if (mistake := path.find_leftover(name_of(kernel)))]
     if len(found) < len(paths):
         walker.has_doubt |= bool(found)
     elif found[0].severity is Severity.ERROR:
@@ -136,7 +136,7 @@ class _Walker(PathWalker[BlockWalk]):
             self.warnings, self.suspected = known_warnings, suspected
         return after
 
-    def joined(self, paths: list[BlockWalk]) -> list[BlockWalk]:
+    def merge(self, paths: list[BlockWalk]) -> list[BlockWalk]:
         distinct = {path.signature(): path for path in reversed(paths)}
         if len(distinct) > MOST_PATHS:
             raise _TooManyPaths

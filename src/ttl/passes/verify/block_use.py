@@ -13,7 +13,7 @@ from ttl.dialects.ttl import PrintOp
 
 
 class BlockUse(NamedTuple):
-    """How kernels use their blocks, as far as it is no mistake."""
+    """The kernels' use of their blocks, as far as it is no mistake."""
 
     # Kernels that misuse a block on some paths, with the mistake, if exact_states cannot decide.
     doubtful: Mapping[FuncOp, Diagnostic | None] = MappingProxyType({})

@@ -76,14 +76,14 @@ class _Held:
         life.transfers_reading = self.life.transfers_reading
         return _Held(self.acquire, life, self.copy_op, self.is_past, self.is_owed)
 
-    def acquired_here(self) -> tuple[Label, ...]:
+    def acquire_label(self) -> tuple[Label, ...]:
         return _label(self.acquire, ACQUIRED_HERE)
 
     def history(self) -> tuple[Label, ...]:
         in_flight = self.life.state in (State.READ_BY_TRANSFERS, State.WRITTEN_BY_TRANSFER)
         copy = self.copy_op if in_flight else None
         started = () if copy is None else _label(copy, "the transfer started here")
-        return (*self.acquired_here(), *started)
+        return (*self.acquire_label(), *started)
 
 
 def _label(op: Operation, text: str) -> tuple[Label, ...]:
@@ -130,20 +130,20 @@ class BlockWalk:
     def copy(self, facts: Facts) -> BlockWalk:
         lives: dict[int, _Held] = {}
 
-        def copied(held: _Held) -> _Held:
+        def copy_once(held: _Held) -> _Held:
             return lives.get(id(held)) or lives.setdefault(id(held), held.copy())
 
-        def copied_queues(queues: Queues) -> Queues:
-            return {end: [copied(held) for held in queue] for end, queue in queues.items()}
+        def copy_queues(queues: Queues) -> Queues:
+            return {end: [copy_once(held) for held in queue] for end, queue in queues.items()}
 
         return BlockWalk(
-            {value: copied(held) for value, held in self.blocks.items()},
-            copied_queues(self.queues),
+            {value: copy_once(held) for value, held in self.blocks.items()},
+            copy_queues(self.queues),
             dict(self.under_way),
             set(self.waited),
             {group: None if t is None else list(t) for group, t in self.groups.items()},
             set(self.restarted),
-            copied_queues(self.handed_over),
+            copy_queues(self.handed_over),
             list(self.handed_transfers),
             dict(self.first_names),
             facts,
@@ -210,7 +210,7 @@ class BlockWalk:
             if held.life.state is State.RELEASED and not held.is_owed:
                 held.step(event)
             if isinstance(held.acquire, ttl.ReserveOp) is not is_push:
-                raise wrong_release(held, is_push, held.acquired_here())
+                raise wrong_release(held, is_push, held.acquire_label())
         if not queue:
             raise nothing_held(op.buffer.name_hint or "", is_push)
         oldest = queue.pop(0 if number is None else self._younger(queue, op))
@@ -249,7 +249,7 @@ class BlockWalk:
                 raise _release_order(held)
             held.life.state, held.is_owed = State.RELEASED, True
             name = op.buffer.name_hint or ""
-            broken = popped_for_older(name, held.acquired_here())
+            broken = popped_for_older(name, held.acquire_label())
             self.tolerated = broken.at(span_of(op.location))
         return position
 
@@ -378,7 +378,7 @@ class BlockWalk:
             )
         return added
 
-    def left_over(self, kernel: str) -> Diagnostic | None:
+    def find_leftover(self, kernel: str) -> Diagnostic | None:
         """Return what the kernel did not finish before its end."""
         return self._not_waited(kernel) or self._still_held()
 
@@ -428,7 +428,7 @@ def _release_order(oldest: _Held) -> RuleBroken:
     return codes.RELEASE_ORDER.broken(
         f"a block of `{oldest.acquire.buffer.name_hint}` is released while an older one is held",
         "release the blocks of a dataflow buffer in the order they were acquired",
-        secondary=oldest.acquired_here(),
+        secondary=oldest.acquire_label(),
     )
 
 

@@ -21,7 +21,16 @@ from ttl.semantics.nodes import NodePlace, nodes_at, without_role
 
 from ..module_pass import terminator
 from .skeleton import Builder, MakeStatement
-from .statements import CannotEvaluate, Items, Repeat, Statement, Walk, giving, known, run_body
+from .statements import (
+    CannotEvaluate,
+    Items,
+    Repeat,
+    Statement,
+    Walk,
+    require_known,
+    run_body,
+    set_register,
+)
 
 Event = tuple[Any, ...]
 Node = tuple[int, ...]
@@ -100,7 +109,7 @@ class Names:
         self.nets[name] = range(first, len(self.pipes))
         self.net_spans[name] = span_of(net.location)
 
-    def with_role(self, net: str, role: str, node: Node) -> list[int]:
+    def pipes_with_role(self, net: str, role: str, node: Node) -> list[int]:
         """Return the pipes of a net in which the node has the role."""
         return self._roles.get((net, role, node), [])
 
@@ -126,17 +135,17 @@ Effects = dict[type[Operation], MakeStatement]
 def effects_of(names: Names, has_pipes: bool) -> Effects:
     """Return how to turn synchronizing operations into statements."""
 
-    def on_buffer(builder: Builder, op: Any) -> Statement | None:
+    def use_buffer(builder: Builder, op: Any) -> Statement | None:
         if ttl.is_resumed(op):  # another name for a held block
             if isinstance(op, ttl.ReserveOp) and has_pipes:
-                return renamed(builder, op)
-            return _nothing(builder.register(op.block))
-        return _happens((BUFFER_KINDS[type(op)], names.buffers[ttl.buffer_name(op.buffer)], op))
+                return rename_block(builder, op)
+            return _set_none(builder.register(op.block))
+        return _record((BUFFER_KINDS[type(op)], names.buffers[ttl.buffer_name(op.buffer)], op))
 
-    def renamed(builder: Builder, op: Any) -> Statement | None:
+    def rename_block(builder: Builder, op: Any) -> Statement | None:
         kind = Kind.RESUME if isinstance(op, ttl.ReserveOp) else Kind.HAND_OVER
         is_wait = kind is Kind.HAND_OVER and op.is_wait is not None
-        return None if is_wait else _happens((kind, names.buffers[ttl.buffer_name(op.buffer)], op))
+        return None if is_wait else _record((kind, names.buffers[ttl.buffer_name(op.buffer)], op))
 
     def tensor_slice(builder: Builder, op: ttl.TensorSliceOp) -> Statement:
         starts = builder.all_registers(op.starts)
@@ -147,24 +156,24 @@ def effects_of(names: Names, has_pipes: bool) -> Effects:
 
         return cut
 
-    found: Effects = dict.fromkeys(BUFFER_KINDS, on_buffer)
+    found: Effects = dict.fromkeys(BUFFER_KINDS, use_buffer)
     found[ttl.TensorSliceOp] = tensor_slice
     if has_pipes:  # only pipes depend on the block's identity
-        found[ttl.HandOverOp] = renamed
+        found[ttl.HandOverOp] = rename_block
         found |= _pipe_effects(names)
     if has_pipes or names.touching:
         found |= _transfer_effects(names)
     return found | _semaphore_effects(names)
 
 
-def _happens(event: Event) -> Statement:
+def _record(event: Event) -> Statement:
     """Record an event that is the same on all nodes."""
     return lambda walk: walk.items.append(event)
 
 
-def _nothing(register: int) -> Statement:
+def _set_none(register: int) -> Statement:
     """Set a transfer or a block to None: there is nothing to wait for."""
-    return giving(register, lambda walk: None)
+    return set_register(register, lambda walk: None)
 
 
 class Touching(NamedTuple):
@@ -186,12 +195,14 @@ def _pipe_effects(names: Names) -> Effects:
     def each_pipe(builder: Builder, op: ttl.ForEachPipeOp) -> Statement:
         block, net = op.body.block, op.net.root_reference.data
         pipe, *arguments = block.args
-        carried = builder.carried(op.start, arguments, terminator(block).operands, op.results)
+        carried = builder.carried_registers(
+            op.start, arguments, terminator(block).operands, op.results
+        )
         number, body = builder.register(pipe), builder.body(block)
 
         def run(walk: Walk) -> None:
-            numbers = names.with_role(net, op.ROLE, walk.node)
-            for _ in carried.through(walk, number, numbers):
+            numbers = names.pipes_with_role(net, op.ROLE, walk.node)
+            for _ in carried.iterate(walk, number, numbers):
                 walk.budget.spend(len(body))
                 run_body(body, walk)
 
@@ -200,13 +211,13 @@ def _pipe_effects(names: Names) -> Effects:
     def pipe_value(builder: Builder, op: ttl.PipeValueOp) -> Statement:
         pipe = builder.register(op.pipe)
         numbers = tuple([int(number) for number in op.values.get_values()])
-        return giving(
+        return set_register(
             builder.register(op.result), lambda walk: numbers[names.pipes[walk.values[pipe]].number]
         )
 
     def pipe_count(builder: Builder, op: ttl.PipeCountOp) -> Statement:
         net, role, result = op.net.root_reference.data, op.role.data, builder.register(op.result)
-        return giving(result, lambda walk: len(names.with_role(net, role, walk.node)))
+        return set_register(result, lambda walk: len(names.pipes_with_role(net, role, walk.node)))
 
     def local_pipe(builder: Builder, op: ttl.LocalPipeOp) -> Statement:
         assert isinstance(op.result.type, ttl.PipeType)
@@ -214,19 +225,22 @@ def _pipe_effects(names: Names) -> Effects:
         place = builder.register(op.place)
 
         def find(walk: Walk) -> int:
-            numbers, at = names.with_role(net, role, walk.node), known(walk, place, op)
+            numbers, at = (
+                names.pipes_with_role(net, role, walk.node),
+                require_known(walk, place, op),
+            )
             if op.written is not None and at >= len(numbers):
                 walk.faults.append((op, without_role(op.written.data, role)))
                 raise CannotEvaluate(op)
             return numbers[int(at)]
 
-        return giving(builder.register(op.result), find)
+        return set_register(builder.register(op.result), find)
 
     def has_role(builder: Builder, op: ttl.RoleOp) -> Statement:
         net = op.net.root_reference.data
-        return giving(
+        return set_register(
             builder.register(op.result),
-            lambda walk: any(names.with_role(net, role, walk.node) for role in op.ROLES),
+            lambda walk: any(names.pipes_with_role(net, role, walk.node) for role in op.ROLES),
         )
 
     return {
@@ -247,12 +261,12 @@ def _transfer_effects(names: Names) -> Effects:
         result = builder.register(op.transfer)
         if op.pipe is None:
             tensor = names.touching.get(op)
-            return _nothing(result) if tensor is None else _touch(result, tensor, op)
+            return _set_none(result) if tensor is None else _touch(result, tensor, op)
         kind = Kind.POST if op.pipe is op.source else Kind.SEND
         pipe, is_fresh = builder.register(op.pipe), builder.carries_transfers
 
         def run(walk: Walk) -> None:
-            number = known(walk, pipe, op)
+            number = require_known(walk, pipe, op)
             slot = walk.values[result] = (result, next(slots)) if is_fresh else result
             walk.items.append((kind, number, op, slot))
 
@@ -262,7 +276,7 @@ def _transfer_effects(names: Names) -> Effects:
         transfer = builder.register(op.transfer)
 
         def run(walk: Walk) -> None:
-            slot = known(walk, transfer, op)
+            slot = require_known(walk, transfer, op)
             if isinstance(slot, Touching):
                 walk.items.append((Kind.TOUCHED, *slot))
             elif slot is not None:
@@ -274,7 +288,7 @@ def _transfer_effects(names: Names) -> Effects:
         group, transfer = builder.register(op.group), builder.register(op.transfer)
 
         def run(walk: Walk) -> None:
-            slot = known(walk, transfer, op)
+            slot = require_known(walk, transfer, op)
             if slot is not None and not isinstance(slot, Touching):
                 walk.items.append((Kind.ADD, group, op, slot))
 
@@ -282,15 +296,13 @@ def _transfer_effects(names: Names) -> Effects:
 
     return {
         ttl.CopyOp: start,
-        ttl.NoTransferOp: lambda builder, op: _nothing(builder.register(op.transfer)),
+        ttl.NoTransferOp: lambda builder, op: _set_none(builder.register(op.transfer)),
         # A tensor's transfer: those of pipes are not carried.
-        ttl.ResumeTransferOp: lambda builder, op: _nothing(builder.register(op.transfer)),
+        ttl.ResumeTransferOp: lambda builder, op: _set_none(builder.register(op.transfer)),
         ttl.WaitTransferOp: finish,
-        ttl.GroupOp: lambda builder, op: _happens(
-            (Kind.NEW_GROUP, builder.register(op.result), op)
-        ),
+        ttl.GroupOp: lambda builder, op: _record((Kind.NEW_GROUP, builder.register(op.result), op)),
         ttl.GroupAddOp: add,
-        ttl.GroupWaitOp: lambda builder, op: _happens(
+        ttl.GroupWaitOp: lambda builder, op: _record(
             (Kind.FINISH_GROUP, builder.register(op.group), op)
         ),
     }
@@ -311,8 +323,8 @@ def _semaphore_effects(names: Names) -> Effects:
         value_register, place = builder.register(op.value), builder.all_registers(op.place)
 
         def run(walk: Walk) -> None:
-            value = known(walk, value_register, op) % SEMAPHORE_VALUES
-            corners = [known(walk, register, op) for register in place]
+            value = require_known(walk, value_register, op) % SEMAPHORE_VALUES
+            corners = [require_known(walk, register, op) for register in place]
             if isinstance(op, ttl.SemaphoreWaitOp):
                 walk.items.append((kind, number, op, value, op.at_least is not None))
                 return
@@ -341,17 +353,17 @@ def _nodes(names: Names, own: int, place: list[int]) -> tuple[int, ...]:
 # Reading ------------------------------------------------------------------------------------------
 
 
-def counted(items: Items, times: int = 1) -> Iterator[tuple[Event, int]]:
+def count_events(items: Items, times: int = 1) -> Iterator[tuple[Event, int]]:
     """Return every event with its count, in the order of first occurrence."""
     for item in items:
         if isinstance(item, Repeat):
-            yield from counted(item.items, times * item.times)
+            yield from count_events(item.items, times * item.times)
         else:
             yield item, times
 
 
 def events_of(items: Items, kind: Kind, what: int | None = None) -> Iterator[Event]:
     """Return the events of a kind, or on one buffer, pipe or semaphore, once each."""
-    for event, _ in counted(items):
+    for event, _ in count_events(items):
         if event[0] is kind and what in (None, event[1]):
             yield event

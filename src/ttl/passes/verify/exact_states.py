@@ -99,7 +99,7 @@ def _on_node(
     except _WayUnknown:
         assert unknown is not None
         raise unknown from None
-    found = path.left_over(skeleton.name)
+    found = path.find_leftover(skeleton.name)
     is_right = found is None or found.severity is not Severity.ERROR
     if is_right and unknown is None:
         right.add(tuple(ways))

@@ -66,7 +66,7 @@ class TraceTask:
         loops = tuple([(id(items), position) for items, position, _ in self.stack])
         return (id(self.items), self.position, loops)
 
-    def left(self) -> list[int]:
+    def remaining_iterations(self) -> list[int]:
         return [self.remaining, *(remaining for _, _, remaining in self.stack)]
 
     def skip(self, periods: int, done: Sequence[int]) -> None:
@@ -303,7 +303,7 @@ class TraceMachine:
         _, number, op, slot = event
         pipe = self._pipe(number)
         pipe.prepare_send(task, op)
-        if self.start.sends_block and not pipe.have_posted(task, pipe.sent):
+        if self.start.sends_block and not pipe.has_all_posts(task, pipe.sent):
             pipe.sleepers.append(task)
             return False
         task.transfers[slot] = (number, pipe.sent, op)
@@ -322,7 +322,7 @@ class TraceMachine:
         if pipe.complete() > sent:
             return True
         may_be_own = task.node == pipe.source and pipe.sent > sent and op.pipe is op.destination
-        if may_be_own and pipe.have_posted(task, sent):  # rule OWN
+        if may_be_own and pipe.has_all_posts(task, sent):  # rule OWN
             self._wake(pipe)
             return True
         pipe.sleepers.append(task)
@@ -414,7 +414,7 @@ class TraceMachine:
 
     def _skip_periods(self) -> None:
         key = self.state()
-        left = [task.left() for task in self.tasks]
+        left = [task.remaining_iterations() for task in self.tasks]
         earlier = self.seen.setdefault(key, [])
         for before in earlier:
             periods = _periods(before, left)
@@ -450,7 +450,7 @@ class TraceMachine:
 
 
 def _open(task: TraceTask, complete: dict[int, int]) -> Hashable:
-    """Return a task's incomplete transfers, counted from the complete ones."""
+    """Return a task's incomplete transfers, count_events from the complete ones."""
     slots = tuple([
         (slot, pipe, number - complete[pipe])
         for slot, (pipe, number, _) in task.transfers.items()

@@ -29,9 +29,9 @@ from ttl.diagnostics import Diagnostic, Label
 from ttl.diagnostics.accesses import SemaphoreUse, semaphore_race, waits_for_some
 from ttl.dialects.locations import span_of
 
-from .events import SEMAPHORE_VALUES, Event, Kind, counted
+from .events import SEMAPHORE_VALUES, Event, Kind, count_events
 from .machine import Cell, MachineStart, TraceMachine, TraceTask
-from .semaphores import increments_of, loose_semaphores, used_specially
+from .semaphores import find_special_uses, increments_of, loose_semaphores
 from .statements import BudgetSpent
 from .walk import WalkedModule
 
@@ -65,11 +65,11 @@ class Schedules:
         self._spans: dict[Owner, dict[Touches, TouchSpan]] = {}
         self._loose: frozenset[Cell] | None = None
 
-    def with_late(self, late: Owner) -> list[tuple[Owner, Event]]:
+    def run_late(self, late: Owner) -> list[tuple[Owner, Event]]:
         """Return touches and semaphore uses in their order; [] if that takes too long."""
         return self._with(replace(self.start, late=late))
 
-    def with_early(self, early: Owner) -> list[tuple[Owner, Event]]:
+    def run_early(self, early: Owner) -> list[tuple[Owner, Event]]:
         return self._with(replace(self.start, early=early))
 
     def _with(self, start: MachineStart) -> list[tuple[Owner, Event]]:
@@ -99,7 +99,7 @@ class Schedules:
 
     def _precedes(self, one: Touches, other: Touches) -> bool:
         """Are all of `one` before the first of `other`, whose kernel comes last?"""
-        spans = self._spans_with_late(other[0])
+        spans = self._spans_run_late(other[0])
         first, second = spans.get(one), spans.get(other)
         return first is not None and second is not None and first.last < second.first
 
@@ -107,15 +107,15 @@ class Schedules:
 
     def _is_meanwhile(self, one: Touches, other: Touches) -> bool:
         """Does `one` start before `other` and end after its start?"""
-        spans = self._spans_with_late(one[0])
+        spans = self._spans_run_late(one[0])
         first, second = spans.get(one), spans.get(other)
         if first is None or second is None or not first.count == second.count == 1:
             return False
         return not first.open and first.first < second.first < first.last
 
-    def _spans_with_late(self, late: Owner) -> dict[Touches, TouchSpan]:
+    def _spans_run_late(self, late: Owner) -> dict[Touches, TouchSpan]:
         if late not in self._spans:
-            self._spans[late] = _spans_of(self.with_late(late))
+            self._spans[late] = _spans_of(self.run_late(late))
         return self._spans[late]
 
     # rule ENDED
@@ -128,7 +128,7 @@ class Schedules:
         return self._ends_before(one, other) or self._ends_before(other, one)
 
     def _ends_before(self, one: Touches, other: Touches) -> bool:
-        spans = self._spans_with_late(one[0])
+        spans = self._spans_run_late(one[0])
         first, second = spans.get(one), spans.get(other)
         if first is None or second is None or first.open:
             return False
@@ -156,7 +156,7 @@ def wait_for_all(walked: WalkedModule, one: Owner, other: Owner) -> str | None:
     for (node, kernel), changer in ((one, other), (other, one)):
         waits = [
             (event, times)
-            for event, times in counted(walked.traces[node][kernel])
+            for event, times in count_events(walked.traces[node][kernel])
             if event[0] is Kind.SEMAPHORE_WAIT
         ]
         for event, times in waits:
@@ -205,16 +205,16 @@ def check_semaphore_orders(walked: WalkedModule, schedules: Schedules) -> list[D
     """Find the first race for each semaphore (rules SET and WAIT)."""
     found: dict[int, Diagnostic] = {}
     if walked.is_complete:
-        for cell, owners in sorted(used_specially(walked).items()):
+        for cell, owners in sorted(find_special_uses(walked).items()):
             if cell[0] not in found and (pair := _unordered_pair(cell, owners, schedules)):
-                found[cell[0]] = _reported(walked, cell, *pair)
+                found[cell[0]] = _report(walked, cell, *pair)
     return list(found.values())
 
 
 def _unordered_pair(cell: Cell, owners: set[Owner], schedules: Schedules) -> tuple[Use, Use] | None:
     made = [
         each(owner)
-        for each in (schedules.with_late, schedules.with_early)
+        for each in (schedules.run_late, schedules.run_early)
         for owner in sorted(owners)
     ]
     orders = [_uses(noted, cell) for noted in made]
@@ -246,9 +246,9 @@ def _uses(noted: Sequence[tuple[Owner, Event]], cell: Cell) -> list[Use]:
     return found
 
 
-def _reported(walked: WalkedModule, cell: Cell, one: Use, other: Use) -> Diagnostic:
+def _report(walked: WalkedModule, cell: Cell, one: Use, other: Use) -> Diagnostic:
     semaphore, node = cell
-    first, second = (_told(walked, each) for each in (one, other))
+    first, second = (_describe_use(walked, each) for each in (one, other))
     where = span_of(other.event[2].location)
     places = () if where is None else (Label(where, second.label),)
     name = walked.semaphores[semaphore].name
@@ -256,7 +256,7 @@ def _reported(walked: WalkedModule, cell: Cell, one: Use, other: Use) -> Diagnos
     return broken.at(span_of(one.event[2].location), first.label)
 
 
-def _told(walked: WalkedModule, use: Use) -> SemaphoreUse:
+def _describe_use(walked: WalkedModule, use: Use) -> SemaphoreUse:
     node, kernel = use.owner
     call = CALLS.get(use.kind) or ("wait_ge" if use.event[4] else "wait_eq")
     return SemaphoreUse(walked.kernels[kernel].name, walked.nodes[node], call, use.value)

@@ -190,15 +190,15 @@ def check_races(
     rule ORDERED if something may order the nodes).
     """
     if not _may_be_ordered(walked):
-        clashes = [(_clash(output, _not_read_back(output)), output) for output in outputs]
-        return [_reported(race, output, *clash) for clash, output in clashes if clash is not None]
+        clashes = [(_find_clash(output, _not_read_back(output)), output) for output in outputs]
+        return [_report(race, output, *clash) for clash, output in clashes if clash is not None]
     is_race = partial(_are_unordered, walked, schedules)
     found = []
     for output in outputs:
-        if (clash := _clash(output, _not_read_back(output), is_race)) is not None:
+        if (clash := _find_clash(output, _not_read_back(output), is_race)) is not None:
             owners = [_owner(walked, each) for each in clash[:2]]
             report = partial(_race_with_help, wait_for_all(walked, *owners))
-            found.append(_reported(report, output, *clash))
+            found.append(_report(report, output, *clash))
     return found
 
 
@@ -248,8 +248,8 @@ def check_written_twice(
     may_be_ordered = _may_be_ordered(walked)
     report = partial(written_twice, why=PERHAPS_ORDERED if may_be_ordered else BYTES_UNKNOWN)
     counts = partial(_is_order_unknown, walked, schedules) if may_be_ordered else _is_clash
-    clashes = [(_clash(output, output.writes, counts), output) for output in outputs]
-    return [_reported(report, output, *clash) for clash, output in clashes if clash is not None]
+    clashes = [(_find_clash(output, output.writes, counts), output) for output in outputs]
+    return [_report(report, output, *clash) for clash, output in clashes if clash is not None]
 
 
 def check_orders(
@@ -259,9 +259,9 @@ def check_orders(
     if not _may_be_ordered(walked):
         return []
     counts = partial(_is_order_unknown, walked, schedules)
-    clashes = [(_clash(output, output.reads, counts), output) for output in outputs]
+    clashes = [(_find_clash(output, output.reads, counts), output) for output in outputs]
     return [
-        _reported(order_not_proven, output, *clash)
+        _report(order_not_proven, output, *clash)
         for clash, output in clashes
         if clash is not None
     ]
@@ -281,7 +281,7 @@ def _may_be_ordered(walked: WalkedModule) -> bool:
 Clash = tuple[Touch, Touch, tuple[int, ...]]
 
 
-def _clash(
+def _find_clash(
     output: Output,
     touches: Sequence[Touch],
     counts: Callable[[Touch, Touch], bool] = _is_clash,
@@ -301,7 +301,7 @@ def _clash(
     return None
 
 
-def _reported(
+def _report(
     fault: Callable[..., RuleBroken],
     output: Output,
     touch: Touch,
@@ -316,14 +316,14 @@ def _reported(
 def check_covered(outputs: Sequence[Output], walked: WalkedModule) -> list[Diagnostic]:
     """Warn once for each output that has tiles nobody writes (rule COVERED)."""
     found = [
-        _uncovered(output, len(walked.nodes))
+        _uncovered_warning(output, len(walked.nodes))
         for output in outputs
         if output.are_writes_known and not output.is_read
     ]
     return [each for each in found if each is not None]
 
 
-def _uncovered(output: Output, node_count: int) -> Diagnostic | None:
+def _uncovered_warning(output: Output, node_count: int) -> Diagnostic | None:
     full = (1 << output.shape[-1]) - 1
     rows: Rows = {}
     for touch in output.writes:

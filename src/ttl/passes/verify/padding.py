@@ -29,12 +29,12 @@ from ttl.semantics.padding import (
     Held,
     Sizes,
     accumulated_left_out,
-    after,
     broadcast_left_out,
     data_sizes,
-    either,
     is_reduced,
-    joined,
+    merge_paddings,
+    merge_sizes,
+    padding_after,
     padding_reduced,
     sizes_after,
 )
@@ -54,8 +54,8 @@ def check_padding(walked: WalkedModule) -> list[Diagnostic]:
     kernels = [kernel.function for kernel in walked.kernels]
     if not ragged and not any(is_reduction(op) for kernel in kernels for op in kernel.walk()):
         return []
-    padding = _Flow(ragged, NONE, either, after)
-    sizes = _Flow(_data(walked), UNKNOWN, joined, sizes_after)
+    padding = _Flow(ragged, NONE, merge_paddings, padding_after)
+    sizes = _Flow(_data(walked), UNKNOWN, merge_sizes, sizes_after)
     padding.follow(kernels)
     sizes.follow(kernels)
     found = [
@@ -79,7 +79,7 @@ def _wrong(
             if op.accumulate is not None and before is not None:
                 if (left_out := accumulated_left_out(before, stored)) is not None:
                     yield op, left_out
-                stored = joined(before, stored)
+                stored = merge_sizes(before, stored)
             blocks[op.view] = stored
 
 
@@ -103,7 +103,7 @@ def _data(walked: WalkedModule) -> dict[Operation, Sizes]:
     found: dict[Operation, Sizes] = {}
     for op, starts, shape in _each_slice(walked, "ttl.logical_shapes"):
         sizes = _sizes(op, starts, shape)
-        found[op] = joined(found[op], sizes) if op in found else sizes
+        found[op] = merge_sizes(found[op], sizes) if op in found else sizes
     for of_kernels in walked.slices:
         for op in (op for slices in of_kernels for op, _ in slices):
             found.setdefault(op, _whole(op))  # without ragged tensors, kernels have no shapes
@@ -140,7 +140,7 @@ def _sizes(op: Any, starts: tuple[Number, ...], shape: list[int]) -> Sizes:
         data_sizes(shape, [end[at] for end in ends if end is not None], units, TILE_SIZE)
         for at in (0, 1)
     )
-    return joined(first, last)
+    return merge_sizes(first, last)
 
 
 def _slices(walked: WalkedModule) -> dict[Operation, Held]:
@@ -149,7 +149,7 @@ def _slices(walked: WalkedModule) -> dict[Operation, Held]:
     for op, starts, dimensions in _each_slice(walked, "ttl.ragged"):
         reached = {dim for dim in dimensions if _reaches_end(op, starts, dim)}
         rows, columns = (ZERO if dim in reached else None for dim in (-2, -1))
-        found[op] = either(found.get(op, NONE), (rows, columns))
+        found[op] = merge_paddings(found.get(op, NONE), (rows, columns))
     return {op: held for op, held in found.items() if held != NONE}
 
 

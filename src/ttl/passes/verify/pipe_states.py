@@ -35,7 +35,7 @@ class OwnSend:
 
 
 class PipeState:
-    """How often each end of a pipe has started."""
+    """The number of transfers that each end of a pipe has started."""
 
     __slots__ = (
         "blocks", "has_own", "must_wait", "number", "owed", "posted", "sent", "sleepers", "source",
@@ -83,7 +83,7 @@ class PipeState:
         if self.posted[task.node] <= self.sent:
             self.blocks[self.sent] = block
 
-    def have_posted(self, task: TraceTask, number: int) -> bool:
+    def has_all_posts(self, task: TraceTask, number: int) -> bool:
         """Have all receivers of a send posted? If only the source is missing, its send can post."""
         missing = [node for node, posted in self.posted.items() if posted <= number]
         if not missing:

@@ -10,7 +10,7 @@ from ttl.diagnostics.waiting import AnyWaiting, Waiting, waiting_at_pipe, waitin
 from ttl.diagnostics.waiting import Kernel as KernelOnNode
 from ttl.dialects.locations import span_of
 
-from .events import Event, Kind, counted, events_of
+from .events import Event, Kind, count_events, events_of
 from .machine import TraceMachine, TraceTask
 from .walk import WalkedModule
 
@@ -152,7 +152,7 @@ class Report:
         return sum(
             times
             for items in traces
-            for event, times in counted(items)
+            for event, times in count_events(items)
             if event[0] is kind and event[1] == pipe
         )
 
@@ -171,7 +171,7 @@ class Report:
     def _end(self, node: int, buffer: int, kind: Kind) -> End:
         acquires = Kind.RESERVE if kind is Kind.PUSH else Kind.WAIT
         for kernel, items in zip(self.walked.kernels, self.walked.traces[node], strict=True):
-            events = [(event, times) for event, times in counted(items) if event[1] == buffer]
+            events = [(event, times) for event, times in count_events(items) if event[1] == buffer]
             first = next((event for event, _ in events if event[0] is acquires), None)
             if first is not None:
                 released = sum(times for event, times in events if event[0] is kind)

@@ -15,7 +15,7 @@ from ttl.diagnostics.deadlock import deadlock_diagnostic
 from ttl.diagnostics.loopback import source_left_out
 from ttl.diagnostics.waiting import AnyWaiting, Waiting
 
-from .events import Kind, counted
+from .events import Kind, count_events
 from .machine import MachineStart, TraceMachine
 from .orders import Schedules
 from .report import Report
@@ -246,7 +246,9 @@ def _copies(part: ConnectedNodes, node: int) -> list[int]:
 def _parts(walked: WalkedModule) -> list[ConnectedNodes]:
     """Group nodes that pipes and semaphores connect; lone nodes that are alike form one part."""
     connects = bool(walked.names.pipes or walked.semaphores)
-    groups = _connected(walked) if connects else [(node,) for node in range(len(walked.nodes))]
+    groups = (
+        _connected_groups(walked) if connects else [(node,) for node in range(len(walked.nodes))]
+    )
     alike: dict[Any, list[tuple[int, ...]]] = {}
     for nodes in groups:
         is_alone = not connects or (
@@ -257,7 +259,7 @@ def _parts(walked: WalkedModule) -> list[ConnectedNodes]:
     return [ConnectedNodes(same[0], tuple(same)) for same in alike.values()]
 
 
-def _connected(walked: WalkedModule) -> list[tuple[int, ...]]:
+def _connected_groups(walked: WalkedModule) -> list[tuple[int, ...]]:
     leader = list(range(len(walked.nodes)))
 
     def find(node: int) -> int:
@@ -266,7 +268,7 @@ def _connected(walked: WalkedModule) -> list[tuple[int, ...]]:
         return node
 
     for node, traces in enumerate(walked.traces):
-        for other in {other for items in traces for other in _reached(walked, items)}:
+        for other in {other for items in traces for other in _reached_nodes(walked, items)}:
             low, high = sorted((find(node), find(other)))
             leader[high] = low
     groups: dict[int, list[int]] = {}
@@ -275,10 +277,10 @@ def _connected(walked: WalkedModule) -> list[tuple[int, ...]]:
     return [tuple(nodes) for nodes in groups.values()]
 
 
-def _reached(walked: WalkedModule, items: Items) -> Iterable[int]:
+def _reached_nodes(walked: WalkedModule, items: Items) -> Iterable[int]:
     """Return the nodes that a kernel acts on, or that must act for it."""
     numbers = walked.names.node_numbers
-    for event, _ in counted(items):
+    for event, _ in count_events(items):
         if event[0] in (Kind.POST, Kind.SEND):
             pipe = walked.names.pipes[event[1]]
             yield numbers[pipe.source]
@@ -288,4 +290,4 @@ def _reached(walked: WalkedModule, items: Items) -> Iterable[int]:
 
 
 def _acts_on_others(traces: Sequence[Items]) -> bool:
-    return any(event[0] >= Kind.POST for items in traces for event, _ in counted(items))
+    return any(event[0] >= Kind.POST for items in traces for event, _ in count_events(items))

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .events import SEMAPHORE_VALUES, Kind, counted
+from .events import SEMAPHORE_VALUES, Kind, count_events
 from .machine import Cell
 from .walk import WalkedModule
 
@@ -68,7 +68,7 @@ def loose_semaphores(walked: WalkedModule, nodes: Sequence[int]) -> frozenset[Ce
     return frozenset(cell for cell, found in _uses(walked, nodes).items() if found.is_loose)
 
 
-def used_specially(walked: WalkedModule) -> dict[Cell, set[tuple[int, int]]]:
+def find_special_uses(walked: WalkedModule) -> dict[Cell, set[tuple[int, int]]]:
     """Return users of semaphores that kernels use in ways other than counting up and wait_ge()."""
     if not walked.semaphores:
         return {}
@@ -88,7 +88,7 @@ def increments_of(walked: WalkedModule, cell: Cell, changer: tuple[int, int]) ->
         ((node, kernel), event, times)
         for node, of_kernels in enumerate(walked.traces)
         for kernel, items in enumerate(of_kernels)
-        for event, times in counted(items)
+        for event, times in count_events(items)
         if event[0] in CHANGES and event[1] == cell[0] and cell[1] in event[4]
     ]
     is_plain = all(event[0] is Kind.SEMAPHORE_INC and event[3] == 1 for _, event, _ in changes)
@@ -109,7 +109,7 @@ def _uses(walked: WalkedModule, nodes: Sequence[int]) -> dict[Cell, _Use]:
     for node in nodes:
         for kernel, items in enumerate(walked.traces[node]):
             user = (node, kernel)
-            for event, times in counted(items):
+            for event, times in count_events(items):
                 kind = event[0]
                 if kind is Kind.SEMAPHORE_WAIT:
                     use(event[1], node, user).wait(event[3], event[4])

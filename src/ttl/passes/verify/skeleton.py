@@ -34,9 +34,9 @@ from .statements import (
     Statement,
     Walk,
     WhileStatement,
-    checking,
-    giving,
+    check_assertion,
     run_body,
+    set_register,
 )
 from .symbolic import UNKNOWN, Number
 
@@ -188,10 +188,10 @@ class Builder:
             self.constants[self.register(op.result)] = _constant(op)
             return None
         if isinstance(op, ttl.AssertOp):
-            return checking(op, self.register(op.condition))
+            return check_assertion(op, self.register(op.condition))
         if isinstance(op, ttl.NodeIndexOp):
             dimension = op.dimension.value.data
-            return giving(self.register(op.result), lambda walk: walk.node[dimension])
+            return set_register(self.register(op.result), lambda walk: walk.node[dimension])
         if isinstance(op, ttl.RuntimeArgOp):
             return self._node_argument(op)
         function = function_of(op)
@@ -204,12 +204,12 @@ class Builder:
     def _node_argument(self, op: ttl.RuntimeArgOp) -> Statement:
         """Set a value that differs between nodes."""
         by_node = _words(op, self.function)
-        return giving(
+        return set_register(
             self.register(op.result),
             lambda walk: by_node[walk.number] if walk.number < len(by_node) else UNKNOWN,
         )
 
-    def carried(
+    def carried_registers(
         self,
         starts: Iterable[SSAValue],
         arguments: Iterable[SSAValue],
@@ -229,7 +229,7 @@ class Builder:
             op,
             (self.register(op.lb), self.register(op.ub), self.register(op.step)),
             self.register(arguments[0]),
-            self.carried(
+            self.carried_registers(
                 [op.iter_args[i] for i in chosen],
                 [arguments[i + 1] for i in chosen],
                 [yields[i] for i in chosen],

@@ -17,7 +17,7 @@ from ttl.dialects import ttl
 from ttl.dialects.ttkernel import name_of
 
 from ..module_pass import kernel_of
-from .symbolic import UNKNOWN, LoopExpression, Number, lifted, variable_of
+from .symbolic import UNKNOWN, LoopExpression, Number, lift, variable_of
 
 FAILURES = (ArithmeticError, ValueError)  # of a calculation: division by zero, a wrong shift
 
@@ -75,7 +75,7 @@ class Walk:
     is_guessing: bool = False  # in a branch that may not be taken
     ways: list[bool] | None = None  # if wanted: branches taken or not, loops continued or not
 
-    def goes(self, way: bool) -> None:
+    def note_way(self, way: bool) -> None:
         if self.ways is not None:
             self.ways.append(way)
 
@@ -83,10 +83,10 @@ class Walk:
         """Record that the program fails here when it runs."""
         if not self.is_guessing:
             text = f"raised {type(error).__name__}: {error}"
-            self.faults.append((op, failed(op, text)))
+            self.faults.append((op, kernel_failure(op, text)))
 
 
-def failed(op: Operation, error: str) -> RuleBroken:
+def kernel_failure(op: Operation, error: str) -> RuleBroken:
     kernel = name_of(kernel_of(op))
     return codes.KERNEL_EXCEPTION.broken(f"kernel `{kernel}` {error}")
 
@@ -100,7 +100,7 @@ def run_body(body: Body, walk: Walk) -> None:
         statement(walk)
 
 
-def giving(register: int, function: Callable[[Walk], Number]) -> Statement:
+def set_register(register: int, function: Callable[[Walk], Number]) -> Statement:
     """Set a register to the function's result."""
 
     def give(walk: Walk) -> None:
@@ -109,7 +109,7 @@ def giving(register: int, function: Callable[[Walk], Number]) -> Statement:
     return give
 
 
-def known(walk: Walk, register: int, op: Operation) -> Any:
+def require_known(walk: Walk, register: int, op: Operation) -> Any:
     """Return a value that the operation's effect depends on; raise CannotEvaluate if unknown."""
     value = walk.values[register]
     if value is UNKNOWN:
@@ -138,7 +138,7 @@ class Calculate:
             values[self.result] = UNKNOWN
 
     def _lift(self, operands: list[Number], walk: Walk) -> None:
-        walk.values[self.result] = lifted(self.function, tuple(operands))
+        walk.values[self.result] = lift(self.function, tuple(operands))
         divisor = operands[-1]
         if isinstance(self.op, DIVISIONS) and isinstance(divisor, LoopExpression):
             low, high = divisor.extremes() if divisor.count <= MOST_DIVISORS else (1, 1)
@@ -155,7 +155,7 @@ def _division_by_zero() -> ZeroDivisionError:
     raise AssertionError
 
 
-def checking(op: ttl.AssertOp, register: int) -> Statement:
+def check_assertion(op: ttl.AssertOp, register: int) -> Statement:
     """Record a fault if an assertion is known to fail."""
 
     def check(walk: Walk) -> None:
@@ -173,7 +173,7 @@ def checking(op: ttl.AssertOp, register: int) -> Statement:
 
 def _broken_by(op: ttl.AssertOp) -> RuleBroken:
     if op.code is None or op.help is None:
-        return failed(op, op.error.data)
+        return kernel_failure(op, op.error.data)
     code = codes.CATALOGUE[op.code.data]
     return code.broken(op.error.data, op.help.data)
 
@@ -190,11 +190,11 @@ class BranchStatement:
 
     def __call__(self, walk: Walk) -> None:
         values = walk.values
-        condition = known(walk, self.condition, self.op)
+        condition = require_known(walk, self.condition, self.op)
         if isinstance(condition, LoopExpression):
             self._select(walk, condition)
             return
-        walk.goes(bool(condition))
+        walk.note_way(bool(condition))
         run_body(self.then if condition else self.otherwise, walk)
         yields = self.then_yields if condition else self.otherwise_yields
         assign(values, self.results, [values[value] for value in yields])
@@ -208,7 +208,7 @@ class BranchStatement:
         walk.is_guessing = was_guessing
         pairs = zip(self.then_yields, self.otherwise_yields, strict=True)
         for result, (one, other) in zip(self.results, pairs, strict=True):
-            values[result] = lifted(
+            values[result] = lift(
                 lambda c, a, b: a if c else b, (condition, values[one], values[other])
             )
 
@@ -222,17 +222,17 @@ class CarriedRegisters:
     yields: tuple[int, ...]
     results: tuple[int, ...]
 
-    def through(self, walk: Walk, variable: int, numbers: Iterable[Number]) -> Iterator[None]:
+    def iterate(self, walk: Walk, variable: int, numbers: Iterable[Number]) -> Iterator[None]:
         """Yield once for each number; the caller then runs the loop's body."""
         values = walk.values
         current = [values[start] for start in self.starts]
         for number in numbers:
-            walk.goes(True)
+            walk.note_way(True)
             values[variable] = number
             assign(values, self.arguments, current)
             yield
             current = [values[register] for register in self.yields]
-        walk.goes(False)
+        walk.note_way(False)
         assign(values, self.results, current)
 
 
@@ -262,20 +262,20 @@ class LoopStatement:
         walk.values[self.variable] = variable_of(steps)
         outer, walk.items = walk.items, []
         run_body(self.body, walk)
-        append_repeated(outer, walk.items, len(steps))
+        append_iteration(outer, walk.items, len(steps))
         walk.items = outer
 
     def _through(self, steps: range, walk: Walk) -> None:
         outer = walk.items
-        for _ in self.carried.through(walk, self.variable, steps):
+        for _ in self.carried.iterate(walk, self.variable, steps):
             walk.budget.spend(len(self.body) + 1)
             walk.items = []
             run_body(self.body, walk)
-            append_repeated(outer, walk.items, 1)
+            append_iteration(outer, walk.items, 1)
         walk.items = outer
 
 
-def append_repeated(items: list[Item], iteration: list[Item], count: int) -> None:
+def append_iteration(items: list[Item], iteration: list[Item], count: int) -> None:
     """Append an iteration, or count it with equal ones before (rule REPEATED)."""
     if not iteration:
         return
@@ -312,15 +312,15 @@ class WhileStatement:
             walk.items = []
             run_body(self.before, walk)
             passed = [values[register] for register in self.passed]
-            goes_on = bool(known(walk, self.condition, self.op))
-            walk.goes(goes_on)
+            goes_on = bool(require_known(walk, self.condition, self.op))
+            walk.note_way(goes_on)
             if not goes_on:
                 break
             assign(values, self.after_arguments, passed)
             run_body(self.after, walk)
-            append_repeated(outer, walk.items, 1)
+            append_iteration(outer, walk.items, 1)
             current = [values[register] for register in self.yields]
-        append_repeated(outer, walk.items, 1)
+        append_iteration(outer, walk.items, 1)
         walk.items = outer
         assign(values, self.results, passed)
 

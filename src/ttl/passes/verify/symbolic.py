@@ -95,7 +95,7 @@ def extremes_of(number: Number) -> tuple[int, int]:
     return number.extremes() if isinstance(number, LoopExpression) else (number, number)
 
 
-def lifted(function: Callable[..., Number], operands: tuple[Number, ...]) -> Number:
+def lift(function: Callable[..., Number], operands: tuple[Number, ...]) -> Number:
     """Return `function` of operands, one of which is an expression or unknown."""
     if any(operand is UNKNOWN for operand in operands):
         return UNKNOWN

@@ -19,7 +19,7 @@ from ttl.dialects.ttkernel import name_of, processor_of
 
 from ..loopback import nets_to_themselves
 from ..module_pass import kernels, numbers_in
-from .events import Event, Kind, Names, Node, counted, effects_of
+from .events import Event, Kind, Names, Node, count_events, effects_of
 from .skeleton import Builder, KernelSkeleton
 from .statements import Budget, BudgetSpent, CannotEvaluate, Items
 from .symbolic import Number
@@ -82,7 +82,7 @@ class WalkedModule:
         """Return these kinds of events, with kernels; only the first of nodes that do the same."""
         for node, traces in self.distinct():
             for kernel, items in zip(self.kernels, traces, strict=True):
-                for event, _ in counted(items):
+                for event, _ in count_events(items):
                     if event[0] in kinds:
                         yield node, kernel.name, event
 

@@ -11,7 +11,7 @@ from . import compositions
 from .error_function import erf, erfc
 from .meanings import exact_unary, function, in_double, numbers, unary
 from .rounding import between_limits
-from .special_values import clamp, computed, larger, relu, smaller
+from .special_values import clamp, clear_nan_signs, larger, relu, smaller
 from .table import Kind, Parameter
 from .tiles import SIGNED, UNCHANGED, all_bits, bits, composed, one_call, vector, whole_composed
 
@@ -160,7 +160,7 @@ OPS = (
     ),
     function(
         "hardsigmoid",
-        lambda x: clamp(computed(_sixth_and_half(x)), 0, 1),
+        lambda x: clamp(clear_nan_signs(_sixth_and_half(x)), 0, 1),
         "x / 6 + 1/2, between 0 and 1",
         _ACTIVATIONS,
         bound=_hardsigmoid_bound,

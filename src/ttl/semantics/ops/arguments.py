@@ -67,13 +67,13 @@ def _key(op: BlockOp, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[ob
 
 def _bind(op: BlockOp, args: tuple[object, ...], kwargs: dict[str, object]) -> Arguments:
     if kwargs:
-        kwargs = _in_our_words(op, kwargs)
+        kwargs = _rename_keywords(op, kwargs)
     if op.rearrange is not None:
         args, kwargs = op.rearrange(args, kwargs)
     given = _by_name(op, args, kwargs)
     operands = tuple(given.pop(name) for name in op.names)
     parameters = {
-        parameter.name: _checked(op, parameter, given[parameter.name])
+        parameter.name: _check_value(op, parameter, given[parameter.name])
         for parameter in op.parameters
     }
     return operands, parameters
@@ -85,7 +85,7 @@ def _same_objects(operands: tuple[object, ...], args: tuple[object, ...]) -> boo
     return len(args) <= len(operands) and all(operand is arg for operand, arg in pairs)
 
 
-def _in_our_words(op: BlockOp, kwargs: dict[str, object]) -> dict[str, object]:
+def _rename_keywords(op: BlockOp, kwargs: dict[str, object]) -> dict[str, object]:
     renamed = {op.keyword(name): value for name, value in kwargs.items()}
     if len(renamed) < len(kwargs):
         doubled = next(name for name in kwargs if op.keyword(name) != name)
@@ -115,7 +115,7 @@ def _count(arguments: int) -> str:
     return f"{arguments} argument{'s' if arguments != 1 else ''}"
 
 
-def _checked(op: BlockOp, parameter: Parameter, value: Any) -> Any:
+def _check_value(op: BlockOp, parameter: Parameter, value: Any) -> Any:
     if value is None and parameter.default is None:
         return None
     if not CHECKS[parameter.kind](value):

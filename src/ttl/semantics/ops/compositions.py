@@ -70,14 +70,14 @@ def _has_other_sign(do: Composer, rest: Value, b: Value) -> Value:
 
 
 def threshold(do: Composer, x: Value, threshold: float, value: float) -> Value:
-    return do("select", _compared(do, "greater_than", x, threshold), do.number(value, x), x)
+    return do("select", _compare(do, "greater_than", x, threshold), do.number(value, x), x)
 
 
 def mask(do: Composer, x: Value, m: Value, instead: float = 0.0) -> Value:
-    return do("select", _compared(do, "equal_to", m, 1), do.number(instead, x), x)
+    return do("select", _compare(do, "equal_to", m, 1), do.number(instead, x), x)
 
 
-def _compared(do: Composer, how: str, x: Value, number: float) -> Value:
+def _compare(do: Composer, how: str, x: Value, number: float) -> Value:
     """Return 1 where the comparison holds, else 0."""
     if do.dtype(x).is_float:
         return do(how, x, value=float(number))
@@ -98,7 +98,7 @@ def of_truths(do: Composer, a: Value, b: Value, how: str) -> Value:
 
 def _truth(do: Composer, x: Value) -> Value:
     """Return 1 where x is not 0, else 0."""
-    return x if do.is_truth(x) else _compared(do, "differs_from", x, 0)
+    return x if do.is_truth(x) else _compare(do, "differs_from", x, 0)
 
 
 def reduce_min(
@@ -126,7 +126,7 @@ def exact_reduction(
     do: Composer, x: Value, scaler: Value, dims: Shape, shape: Shape, how: str
 ) -> Value:
     """Reduce in the vector unit, which keeps all digits of f32; the matrix unit has TF32."""
-    found = _combined(do, do.rounded(x, float32), how, dims)
+    found = _combine(do, do.rounded(x, float32), how, dims)
     factor, inner = do.constant(scaler), _inner(do, x, dims)
     assert factor is not None, "the scaler of a reduction is a number"
     if inner:
@@ -276,7 +276,7 @@ def whole_reduction(
     exact_f32: bool = False,
 ) -> Value:  # fmt: skip
     wide = x if do.dtype(x) not in NARROW else _with_bits_of(do, x, int32)
-    found = _scaled(do, _reduced(do, wide, how, dims), scaler)
+    found = _scale(do, _reduce_integers(do, wide, how, dims), scaler)
     return whole_typecast(do, found, do.dtype(x))
 
 
@@ -289,20 +289,20 @@ def fits_scaler_tile(number: float, inner_dims: int) -> bool:
     return number == 1 or (inner_dims == 1 and narrow == number)
 
 
-def _scaled(do: Composer, x: Value, scaler: Value) -> Value:
+def _scale(do: Composer, x: Value, scaler: Value) -> Value:
     factor = do.constant(scaler)
     assert factor is not None, "the scaler of a reduction is a number"
     return x if factor == 1 else do("mul", x, do.number(factor, x))
 
 
-def _reduced(do: Composer, x: Value, how: str, dims: Shape) -> Value:
+def _reduce_integers(do: Composer, x: Value, how: str, dims: Shape) -> Value:
     """Reduce tiles with tiles, then rows and columns inside the remaining tiles."""
     if how == "min":
-        return _at_edge(do, _reversed(do, _combined(do, _reversed(do, x), "max", dims)), dims)
-    return _at_edge(do, _combined(do, x, how, dims), dims)
+        return _at_edge(do, _invert(do, _combine(do, _invert(do, x), "max", dims)), dims)
+    return _at_edge(do, _combine(do, x, how, dims), dims)
 
 
-def _combined(do: Composer, x: Value, how: str, dims: Shape) -> Value:
+def _combine(do: Composer, x: Value, how: str, dims: Shape) -> Value:
     rank = len(do.shape(x))
     counted = sorted(dim % rank for dim in dims)
     if any(do.shape(x)[dim] > 1 for dim in counted):
@@ -314,7 +314,7 @@ def _combined(do: Composer, x: Value, how: str, dims: Shape) -> Value:
     return x
 
 
-def _reversed(do: Composer, x: Value) -> Value:
+def _invert(do: Composer, x: Value) -> Value:
     """Invert all bits, which reverses the order of integers."""
     return do("sub", do.number(-1 if do.dtype(x) == int32 else 2**32 - 1, x), x)
 

@@ -26,7 +26,7 @@ from .meanings import (
     unary,
     with_dtype,
 )
-from .special_values import flushed, larger, narrow_product, smaller
+from .special_values import flush_denormals, larger, narrow_product, smaller
 from .table import Arguments, BlockOp, Domain, Kind, Parameter
 from .tiles import (
     COMPUTE_API,
@@ -250,7 +250,7 @@ _LOGICAL = (
 def _exp_with_flags(
     x: Array, scale: Array, approx: object, skip_clamp_check: object, iterations: object
 ) -> Array:
-    return flushed(np.exp(x * scale))
+    return flush_denormals(np.exp(x * scale))
 
 
 def _exp_bound(spacing: float, x: Array, scale: float, approx: bool, **flags: Array) -> Array:
@@ -323,12 +323,12 @@ _UNARY = (
     ),
     function(
         "exp",
-        lambda x: flushed(np.exp(x)),
+        lambda x: flush_denormals(np.exp(x)),
         "e to the power of x",
         "eltwise_unary/exp.h",
         with_flags=EXP_WITH_FLAGS,
     ),
-    function("exp2", lambda x: flushed(np.exp2(x)), "2 to the power of x"),
+    function("exp2", lambda x: flush_denormals(np.exp2(x)), "2 to the power of x"),
     function("expm1", np.expm1, "e to the power of x, less 1"),
     function("log", np.log, "the natural logarithm of x", between=POSITIVE),
     *(

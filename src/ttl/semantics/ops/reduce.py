@@ -23,7 +23,7 @@ from ..types import TILE_SIZE, BlockType, Shape
 from . import compositions
 from .meanings import MATH, cut_off, is_integer_array
 from .rules import check_result_shape, normal_dims, same_type, whole_shape
-from .special_values import computed, largest, smallest
+from .special_values import clear_nan_signs, largest, smallest
 from .table import Arguments, BlockOp, Domain, Kind, Parameter, TileCall, TileForms
 from .tiles import API, COPY, Tiles, composed, whole_composed, with_integers
 
@@ -60,10 +60,10 @@ def _meaning(reduction: Callable[..., Array], in_sources: bool = False) -> Calla
         if in_sources and not exact_f32 and _is_inside(reduced, x.ndim):
             x = _in_source(x, reduction, reduced, phases)
         factor = scaler[(0,) * scaler.ndim] if isinstance(scaler, np.ndarray) else scaler
-        values = _signed(reduction(x, reduced), x, reduction, reduced, exact_f32)
+        values = _set_zero_signs(reduction(x, reduced), x, reduction, reduced, exact_f32)
         if factor == 1:
             return _in_tiles(values, reduced, x.dtype)
-        values, rest = computed(values * factor), values.dtype.type(0) * factor
+        values, rest = clear_nan_signs(values * factor), values.dtype.type(0) * factor
         if not exact_f32 and _is_by_matrix_unit(factor, x, reduction, reduced):
             values, rest = values + values.dtype.type(0), 0
         return _in_tiles(values, reduced, x.dtype, rest)
@@ -81,7 +81,7 @@ def _is_by_matrix_unit(
     return is_sum and inner > 0 and compositions.fits_scaler_tile(float(factor), inner)
 
 
-def _signed(
+def _set_zero_signs(
     values: Array, x: Array, reduction: Callable[..., Array], reduced: Shape, exact_f32: bool
 ) -> Array:
     """Set the sign of zeros: the matrix unit makes no -0, nor does a minimum, which is a difference
@@ -149,7 +149,7 @@ def _in_source(
 LOST_DIGITS = 2  # measured: 0.08 % of sums over columns (source B), 0.16 % over rows (A)
 
 
-def _lost(x: Array, dims: Shape, exact_f32: bool) -> float:
+def _find_loss(x: Array, dims: Shape, exact_f32: bool) -> float:
     is_inside = _is_inside(normal_dims(dims, x.ndim, ""), x.ndim)
     return cut_off(LOST_DIGITS, x) if is_inside and not exact_f32 else 0.0
 
@@ -166,7 +166,7 @@ def _bound(reduction: Callable[..., Array], adds: bool = False) -> Callable[...,
         roundings = _count(x, normal_dims(dims, x.ndim, "")) + 1 if adds else 1
         given = (np.abs(x), np.abs(scaler)) if adds else (x, scaler)
         magnitude: Array = np.abs(_meaning(reduction)(*given, dims, shape))
-        found: Array = (roundings * spacing + _lost(x, dims, exact_f32)) * magnitude
+        found: Array = (roundings * spacing + _find_loss(x, dims, exact_f32)) * magnitude
         return found
 
     return bound

@@ -26,7 +26,7 @@ _MAGNITUDE = np.int32(0x7FFFFFFF)
 _NAN = np.float32(np.nan)
 
 
-def computed(values: Array) -> Array:
+def clear_nan_signs(values: Array) -> Array:
     """Remove the signs of NaNs (rule NAN)."""
     if values.dtype.kind != "f" or not _has_nan(values):
         return values
@@ -90,7 +90,7 @@ def narrow_product(a: Array, b: Array) -> Array:
     return np.where((a == 0) | (b == 0), np.float32(0), found)
 
 
-def flushed(values: Array) -> Array:
+def flush_denormals(values: Array) -> Array:
     """Flush denormals (rule FLUSH), in place if the native module is there."""
     if block_math.flushed(values):
         return values

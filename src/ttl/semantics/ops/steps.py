@@ -104,7 +104,7 @@ def _same_bits(dtype: DType) -> BlockOp:
     return _whole_step(f"as_{dtype}", 1, forms, f"the bits of x as {dtype}", **_as(dtype))
 
 
-def _narrowed(dtype: DType) -> BlockOp:
+def _narrow(dtype: DType) -> BlockOp:
     count = 8 * dtype.element_bytes
     forms = dict.fromkeys(INTEGERS, TileForms(in_dst=WRAP[dtype.spelling]))
     return _whole_step(f"low_{count}_bits", 1, forms, f"x modulo 2**{count}", **_as(dtype))
@@ -203,7 +203,7 @@ STEPS: dict[str, BlockOp] = {
         _inside_tiles("max_of_rows", "MAX", "COL", "the largest of columns, in row 0"),
         _of_tiles("sum_of_tiles", "the sum of tiles, element by element"),
         _of_tiles("max_of_tiles", "the largest elements of tiles"),
-        *map(_narrowed, (uint16, uint8)),
+        *map(_narrow, (uint16, uint8)),
         *map(_same_bits, (int32, uint32, uint16, uint8)),
         _conversion("float_to_int32", "Float32", "Int32", int32),
         _conversion("float_to_uint32", "Float32", "UInt32", uint32),

@@ -24,7 +24,7 @@ from .releases import CodePoints, kernel_points
 
 def facts_of(program: Program) -> Facts:
     if program.facts is None:
-        program.carry(Facts(program))
+        program.keep_facts(Facts(program))
     assert isinstance(program.facts, Facts)
     return program.facts
 

@@ -107,7 +107,7 @@ class ReadBack:
             raise NotFollowed("a value that a print gives")
         numbers = {unit: number for number, unit in enumerate(self.units)}
         declare = Splitter(sections, numbers).split(self.frame).function(self.frame.function)
-        given, named = self.frame.operation.as_called(self.arguments)
+        given, named = self.frame.operation.split_arguments(self.arguments)
         has_elements = wanted is not assignment.threads
         steps = rehearse(declare, given, named, grid_of(self.frame), self.units, has_elements)
         return with_cells(steps)

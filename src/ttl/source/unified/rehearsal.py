@@ -241,7 +241,7 @@ class Rehearsal(Engine):
     def signpost(self, signpost: object, is_end: bool) -> None:
         """Do nothing."""
 
-    def signpost_made(self, made: object) -> None:
+    def record_signpost(self, made: object) -> None:
         """Do nothing."""
 
     def require_data_movement(self, call: str) -> None:

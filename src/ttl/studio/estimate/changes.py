@@ -8,7 +8,7 @@ from dataclasses import replace
 from ttl.artifact import CompiledOperation, ThreadKind
 from ttl.target.data_formats import MATH_FIDELITIES
 
-from .machine import BARRIER, SEMAPHORE, Machine
+from .machine import BARRIER, SEMAPHORE, EventMachine
 from .parts import COMPILERS
 from .result import Change, LineCost, Model
 
@@ -19,7 +19,9 @@ LEAST_WAIT = 0.1  # the smallest share to report
 Candidate = tuple[str, CompiledOperation]
 
 
-def find_changes(model: Model, machine: Machine, lines: Iterable[LineCost]) -> tuple[Change, ...]:
+def find_changes(
+    model: Model, machine: EventMachine, lines: Iterable[LineCost]
+) -> tuple[Change, ...]:
     """Return the most valuable changes, with the time that each saves."""
     budget = model.target.dataflow_buffer_budget_bytes
     why = wait_in_words(lines)

@@ -21,7 +21,7 @@ from ttl.artifact import CompiledOperation
 from ttl.target import Target
 from ttl.target.costs import Costs
 
-from .parts import Dram, Node, Pages, Slice, Spent, Stuck, Thread
+from .parts import Dram, EventNode, EventThread, Pages, Spent, Stuck, TimedStep
 from .streams import Delivery, Do, Step, Streams
 from .traffic import Loads
 
@@ -30,7 +30,7 @@ BARRIER, SEMAPHORE, DST, SOURCES = "barrier", "semaphore", "DST", "sources"
 Signal = tuple[tuple[Delivery, ...], float, bool]  # arguments of _deliver()
 
 
-class Machine:
+class EventMachine:
     """Runs the streams with the costs of one case."""
 
     def __init__(self, compiled: CompiledOperation, streams: Streams, costs: Costs, target: Target):
@@ -39,15 +39,15 @@ class Machine:
         self.dram = Dram()
         self.links = np.zeros(streams.traffic.routes.count)  # the time when each is free again
         self.banks = np.zeros(target.dram_banks)
-        self.queue: list[tuple[float, int, Thread | Signal]] = []
+        self.queue: list[tuple[float, int, EventThread | Signal]] = []
         self.number = 0
-        self.nodes = [Node(compiled, len(each.nodes), sections) for each in streams.classes]
+        self.nodes = [EventNode(compiled, len(each.nodes), sections) for each in streams.classes]
         for node, each in zip(self.nodes, streams.classes, strict=True):
-            node.threads = [Thread(plan, node) for plan in each.threads]
+            node.threads = [EventThread(plan, node) for plan in each.threads]
             for semaphore in compiled.semaphores:
                 node.words[semaphore.index * target.l1_alignment_bytes] = semaphore.initial
         self.end = 0.0
-        self.slices: list[Slice] | None = None  # all steps, if they are wanted
+        self.slices: list[TimedStep] | None = None  # all steps, if they are wanted
         self._read_costs()
 
     def _read_costs(self) -> None:
@@ -75,7 +75,7 @@ class Machine:
                 self._queue(thread.time, thread)
         while self.queue:
             time, _, what = heappop(self.queue)
-            if isinstance(what, Thread):
+            if isinstance(what, EventThread):
                 self._run_thread(what)
             else:
                 self._deliver(time, *what)
@@ -85,11 +85,11 @@ class Machine:
         self.end = max((thread.time for thread in threads), default=0.0)
         return self.end
 
-    def _queue(self, time: float, what: Thread | Signal) -> None:
+    def _queue(self, time: float, what: EventThread | Signal) -> None:
         self.number += 1
         heappush(self.queue, (time, self.number, what))
 
-    def _run_thread(self, thread: Thread) -> None:
+    def _run_thread(self, thread: EventThread) -> None:
         while not thread.is_done:
             if self.queue and self.queue[0][0] < thread.time:
                 self._queue(thread.time, thread)
@@ -102,7 +102,7 @@ class Machine:
                 return
             thread.position = position + 1
 
-    def _step(self, thread: Thread, step: Step) -> bool:
+    def _step(self, thread: EventThread, step: Step) -> bool:
         """Run a step; False if it cannot run yet: then the thread is woken later and retries."""
         before = thread.time
         if not _RULES[step[0]](self, thread, step):
@@ -122,17 +122,17 @@ class Machine:
         spent.busy += end - before
         if self.slices is not None:
             held = (thread.arrives, thread.held, thread.held_for)
-            self.slices.append(Slice(thread, step, begin, end, *held))
+            self.slices.append(TimedStep(thread, step, begin, end, *held))
         thread.arrives = thread.held = 0.0
         return True
 
-    def _waited(self, thread: Thread, spent: Spent, reason: str, cycles: float) -> None:
+    def _waited(self, thread: EventThread, spent: Spent, reason: str, cycles: float) -> None:
         spent.waited += cycles
         spent.reason = thread.held_for = reason
         thread.held += cycles
         thread.reasons[reason] = thread.reasons.get(reason, 0.0) + cycles
 
-    def _wait_until(self, thread: Thread, step: Step, reason: str, time: float) -> None:
+    def _wait_until(self, thread: EventThread, step: Step, reason: str, time: float) -> None:
         """End a wait whose end, `time`, is known now."""
         if time > thread.time:
             spent = thread.spent.setdefault(step[1], Spent())
@@ -141,13 +141,13 @@ class Machine:
             spent.busy -= waited
             thread.time = time
 
-    def _hold_up(self, thread: Thread, reason: str, waiting: list[Thread]) -> bool:
+    def _hold_up(self, thread: EventThread, reason: str, waiting: list[EventThread]) -> bool:
         """Block a thread; whoever supplies what it waits for wakes it."""
         thread.reason = reason
         waiting.append(thread)
         return False
 
-    def _wake(self, waiting: list[Thread], time: float) -> None:
+    def _wake(self, waiting: list[EventThread], time: float) -> None:
         for thread in waiting:
             thread.time = max(thread.time, time)
             self._queue(thread.time, thread)
@@ -155,14 +155,14 @@ class Machine:
 
     # rule buffer
 
-    def _wait_front(self, thread: Thread, step: Step) -> bool:
+    def _wait_front(self, thread: EventThread, step: Step) -> bool:
         pages: Pages = thread.node.buffers[step[2]]
         if pages.filled < step[3]:
             return self._hold_up(thread, f"{pages.name} is empty", pages.waiting)
         thread.time += self.buffer_call
         return True
 
-    def _reserve(self, thread: Thread, step: Step) -> bool:
+    def _reserve(self, thread: EventThread, step: Step) -> bool:
         pages: Pages = thread.node.buffers[step[2]]
         wanted = step[3] - thread.owed.get(step[2], 0)
         if pages.capacity - pages.filled < wanted:
@@ -171,7 +171,7 @@ class Machine:
         thread.time += self.buffer_call
         return True
 
-    def _push_or_pop(self, thread: Thread, step: Step) -> bool:
+    def _push_or_pop(self, thread: EventThread, step: Step) -> bool:
         pages: Pages = thread.node.buffers[step[2]]
         thread.time += self.buffer_call
         pages.filled += step[3] if step[0] is Do.PUSH else -step[3]
@@ -180,7 +180,7 @@ class Machine:
 
     # rule read-ahead
 
-    def _poll(self, thread: Thread, step: Step) -> bool:
+    def _poll(self, thread: EventThread, step: Step) -> bool:
         pages: Pages = thread.node.buffers[step[2]]
         thread.time += self.buffer_call
         if step[3] > pages.capacity or pages.capacity - pages.filled >= step[3]:
@@ -197,7 +197,7 @@ class Machine:
             position += 1
         return True
 
-    def _next_barrier(self, thread: Thread) -> int | None:
+    def _next_barrier(self, thread: EventThread) -> int | None:
         """Return the barrier after the coming reads; None if no reads are in flight."""
         is_second = False
         for position in range(thread.position + 1, len(thread.steps)):
@@ -212,7 +212,7 @@ class Machine:
                 return None
         return None
 
-    def _do_early(self, thread: Thread, position: int) -> None:
+    def _do_early(self, thread: EventThread, position: int) -> None:
         before, early = thread.time, thread.early
         thread.early = 0.0
         self._step(thread, thread.steps[position])
@@ -221,18 +221,18 @@ class Machine:
 
     # rule transfer
 
-    def _read(self, thread: Thread, step: Step) -> bool:
+    def _read(self, thread: EventThread, step: Step) -> bool:
         arrives, thread.read_link = self._move(thread, step, thread.read_link)
         known = thread.reads.get(thread.read_id, 0.0)
         thread.reads[thread.read_id] = max(known, arrives)
         return True
 
-    def _write(self, thread: Thread, step: Step) -> bool:
+    def _write(self, thread: EventThread, step: Step) -> bool:
         arrives, thread.write_link = self._move(thread, step, thread.write_link)
         thread.written = max(thread.written, arrives)
         return True
 
-    def _move(self, thread: Thread, step: Step, link: float) -> tuple[float, float]:
+    def _move(self, thread: EventThread, step: Step, link: float) -> tuple[float, float]:
         """Return the times when the bytes have arrived and when the node's link is free again."""
         _, _, (path, loads), count, size = step
         latency, issue, rate = self.paths[path]
@@ -257,7 +257,7 @@ class Machine:
         self.links[loads.links] = free
         return float(free.max())
 
-    def _dram(self, thread: Thread, is_read: bool, step: Step, arrival: float) -> float:
+    def _dram(self, thread: EventThread, is_read: bool, step: Step, arrival: float) -> float:
         _, _, (_, loads), count, size = step
         costs, dram = self.costs, self.dram
         moved = thread.node.count * count * size
@@ -283,7 +283,7 @@ class Machine:
         self.banks = np.where(cycles > 0, free, self.banks)
         return float(free[cycles > 0].max(initial=0.0))
 
-    def _multicast(self, thread: Thread, step: Step) -> bool:
+    def _multicast(self, thread: EventThread, step: Step) -> bool:
         _, _, (receivers, loads), count, size = step
         latency, issue, rate = self.paths["l1_write_both_axes"]
         packets = -(-size // self.target.noc_burst_bytes)
@@ -297,18 +297,18 @@ class Machine:
         thread.written = max(thread.written, thread.arrives)
         return True
 
-    def _set_id(self, thread: Thread, step: Step) -> bool:
+    def _set_id(self, thread: EventThread, step: Step) -> bool:
         thread.read_id = step[2]
         return True
 
-    def _read_barrier(self, thread: Thread, step: Step) -> bool:
+    def _read_barrier(self, thread: EventThread, step: Step) -> bool:
         ids = [step[2]] if step[2] else list(thread.reads)
         arrives = max((thread.reads.pop(each, 0.0) for each in ids), default=0.0)
         thread.time += self.barrier_call
         self._wait_until(thread, step, BARRIER, arrives)
         return True
 
-    def _write_barrier(self, thread: Thread, step: Step) -> bool:
+    def _write_barrier(self, thread: EventThread, step: Step) -> bool:
         thread.time += self.barrier_call
         until = thread.write_link if step[0] is Do.FLUSH else thread.written
         self._wait_until(thread, step, BARRIER, until)
@@ -316,7 +316,7 @@ class Machine:
 
     # Signals
 
-    def _signal(self, thread: Thread, step: Step) -> bool:
+    def _signal(self, thread: EventThread, step: Step) -> bool:
         is_set = step[0] is Do.SIGNAL_SET
         thread.time += self.signal_issue
         # After earlier writes, which take the same route.
@@ -335,7 +335,7 @@ class Machine:
             node.words[each.address] = after
             self._wake_words(node, time)
 
-    def _wake_words(self, node: Node, time: float) -> None:
+    def _wake_words(self, node: EventNode, time: float) -> None:
         waiting, node.word_waiters = node.word_waiters, []
         for thread, address, wanted in waiting:
             if node.words.get(address, 0.0) + 1e-6 >= wanted:
@@ -343,7 +343,7 @@ class Machine:
             else:
                 node.word_waiters.append((thread, address, wanted))
 
-    def _await(self, thread: Thread, step: Step) -> bool:
+    def _await(self, thread: EventThread, step: Step) -> bool:
         node, address, wanted = thread.node, step[2], step[3]
         if node.words.get(address, 0.0) + 1e-6 < wanted:
             thread.reason = SEMAPHORE
@@ -352,7 +352,7 @@ class Machine:
         thread.time += self.buffer_call
         return True
 
-    def _set(self, thread: Thread, step: Step) -> bool:
+    def _set(self, thread: EventThread, step: Step) -> bool:
         thread.time += self.buffer_call
         thread.node.words[step[2]] = step[3]
         self._wake_words(thread.node, thread.time)
@@ -360,11 +360,11 @@ class Machine:
 
     # rule DST, rule sources
 
-    def _work(self, thread: Thread, step: Step) -> bool:
+    def _work(self, thread: EventThread, step: Step) -> bool:
         thread.time += step[2]
         return True
 
-    def _unpack(self, thread: Thread, step: Step) -> bool:
+    def _unpack(self, thread: EventThread, step: Step) -> bool:
         _, _, count, cycles, _ = step
         node = thread.node
         if node.groups_ahead >= 1:
@@ -377,7 +377,7 @@ class Machine:
         self._wake(node.source_waiters, begin + cycles)
         return True
 
-    def _math(self, thread: Thread, step: Step) -> bool:
+    def _math(self, thread: EventThread, step: Step) -> bool:
         _, _, count, cycles, _ = step
         node = thread.node
         if not node.unpacked:
@@ -392,11 +392,11 @@ class Machine:
         self._wake(node.source_waiters, begin)
         return True
 
-    def _math_alone(self, thread: Thread, step: Step) -> bool:
+    def _math_alone(self, thread: EventThread, step: Step) -> bool:
         thread.time += step[2] * step[3]
         return True
 
-    def _acquire(self, thread: Thread, step: Step) -> bool:
+    def _acquire(self, thread: EventThread, step: Step) -> bool:
         node = thread.node
         if not node.free_sections:
             return self._hold_up(thread, DST, node.section_waiters)
@@ -404,13 +404,13 @@ class Machine:
         thread.time += self.section_call
         return True
 
-    def _commit(self, thread: Thread, step: Step) -> bool:
+    def _commit(self, thread: EventThread, step: Step) -> bool:
         thread.time += self.section_call
         thread.node.committed += 1
         self._wake(thread.node.section_waiters, thread.time)
         return True
 
-    def _section_wait(self, thread: Thread, step: Step) -> bool:
+    def _section_wait(self, thread: EventThread, step: Step) -> bool:
         node = thread.node
         if not node.committed:
             return self._hold_up(thread, DST, node.section_waiters)
@@ -418,7 +418,7 @@ class Machine:
         thread.time += self.section_call
         return True
 
-    def _release(self, thread: Thread, step: Step) -> bool:
+    def _release(self, thread: EventThread, step: Step) -> bool:
         thread.time += self.section_call
         thread.node.free_sections += 1
         self._wake(thread.node.section_waiters, thread.time)
@@ -426,13 +426,15 @@ class Machine:
 
 
 _RULES = {
-    Do.WAIT_FRONT: Machine._wait_front, Do.POP: Machine._push_or_pop, Do.RESERVE: Machine._reserve,
-    Do.PUSH: Machine._push_or_pop, Do.POLL: Machine._poll, Do.READ: Machine._read,
-    Do.WRITE: Machine._write, Do.MULTICAST: Machine._multicast, Do.SET_ID: Machine._set_id,
-    Do.READ_BARRIER: Machine._read_barrier, Do.WRITE_BARRIER: Machine._write_barrier,
-    Do.FLUSH: Machine._write_barrier, Do.SIGNAL: Machine._signal, Do.SIGNAL_SET: Machine._signal,
-    Do.AWAIT: Machine._await, Do.SET: Machine._set, Do.WORK: Machine._work,
-    Do.UNPACK: Machine._unpack, Do.MATH: Machine._math, Do.MATH_ALONE: Machine._math_alone,
-    Do.ACQUIRE: Machine._acquire, Do.COMMIT: Machine._commit,
-    Do.SECTION_WAIT: Machine._section_wait, Do.RELEASE: Machine._release,
+    Do.WAIT_FRONT: EventMachine._wait_front, Do.POP: EventMachine._push_or_pop,
+    Do.RESERVE: EventMachine._reserve, Do.PUSH: EventMachine._push_or_pop,
+    Do.POLL: EventMachine._poll, Do.READ: EventMachine._read, Do.WRITE: EventMachine._write,
+    Do.MULTICAST: EventMachine._multicast, Do.SET_ID: EventMachine._set_id,
+    Do.READ_BARRIER: EventMachine._read_barrier, Do.WRITE_BARRIER: EventMachine._write_barrier,
+    Do.FLUSH: EventMachine._write_barrier, Do.SIGNAL: EventMachine._signal,
+    Do.SIGNAL_SET: EventMachine._signal, Do.AWAIT: EventMachine._await, Do.SET: EventMachine._set,
+    Do.WORK: EventMachine._work, Do.UNPACK: EventMachine._unpack, Do.MATH: EventMachine._math,
+    Do.MATH_ALONE: EventMachine._math_alone, Do.ACQUIRE: EventMachine._acquire,
+    Do.COMMIT: EventMachine._commit, Do.SECTION_WAIT: EventMachine._section_wait,
+    Do.RELEASE: EventMachine._release,
 }  # fmt: skip

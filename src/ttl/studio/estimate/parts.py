@@ -29,13 +29,13 @@ class Pages:
     name: str
     capacity: int
     filled: int = 0
-    waiting: list[Thread] = field(default_factory=list)
+    waiting: list[EventThread] = field(default_factory=list)
 
 
-class Thread:
+class EventThread:
     """Processor of a node, or one of the three threads of its compute processor."""
 
-    def __init__(self, plan: ThreadPlan, node: Node):
+    def __init__(self, plan: ThreadPlan, node: EventNode):
         self.plan, self.node = plan, node
         self.steps: list[Step] = plan.steps
         self.position = 0
@@ -64,7 +64,7 @@ def _name(buffer: Buffer) -> str:
     return f"{COMPILERS} {buffer.name}" if buffer.compiler_allocated else buffer.name
 
 
-class Node:
+class EventNode:
     """Node that represents `count` nodes."""
 
     def __init__(self, compiled: CompiledOperation, count: int, sections: int):
@@ -73,18 +73,18 @@ class Node:
             each.index: Pages(_name(each), each.block_tiles * each.block_count)
             for each in compiled.buffers
         }
-        self.threads: list[Thread] = []
+        self.threads: list[EventThread] = []
         self.words: dict[int, float] = {}
-        self.word_waiters: list[tuple[Thread, int, float]] = []
+        self.word_waiters: list[tuple[EventThread, int, float]] = []
         self.free_sections = sections
         self.committed = 0
-        self.section_waiters: list[Thread] = []
+        self.section_waiters: list[EventThread] = []
         self.unpacked: deque[tuple[float, float]] = (
             deque()
         )  # when the first and the last tile arrive
         self.unpack_gate = 0.0
         self.groups_ahead = 0
-        self.source_waiters: list[Thread] = []
+        self.source_waiters: list[EventThread] = []
 
 
 @dataclass(slots=True)
@@ -100,10 +100,10 @@ class Dram:
 
 
 @dataclass(frozen=True, slots=True)
-class Slice:
+class TimedStep:
     """Step of a thread, with its wait."""
 
-    thread: Thread
+    thread: EventThread
     step: Step
     begin: float
     end: float

@@ -11,8 +11,8 @@ from ttl.target.data_formats import TILE_ELEMENTS, TILE_SIZE
 from ttl.trace.calls import Recording
 
 from .calls import ComputeCosts
-from .machine import Machine
-from .parts import COMPILERS, Stuck, Thread
+from .machine import EventMachine
+from .parts import COMPILERS, EventThread, Stuck
 from .steady import extrapolate_machine, shorten_loops
 from .streams import AlikeNodes, Streams
 
@@ -137,7 +137,7 @@ class Model:
     def costs(self, case: Case = Case.TYPICAL) -> Costs:
         return read_costs(self.data, case)
 
-    def run(self, costs: Costs, compiled: CompiledOperation | None = None) -> Machine:
+    def run(self, costs: Costs, compiled: CompiledOperation | None = None) -> EventMachine:
         """Run the machine; if nodes of a class wait for each other, simulate each node alone."""
         compiled = compiled or self.compiled
         try:
@@ -154,7 +154,7 @@ class Model:
                 raise
             return self.run(costs, compiled)
 
-    def _run_all(self, costs: Costs, compiled: CompiledOperation) -> Machine:
+    def _run_all(self, costs: Costs, compiled: CompiledOperation) -> EventMachine:
         if (short := self.shortened) is None:
             return self._run(costs, compiled, self.alike)
         longer = self._run(costs, compiled, short.longer)
@@ -162,16 +162,16 @@ class Model:
 
     def _run(
         self, costs: Costs, compiled: CompiledOperation, alike: AlikeNodes, keeps: bool = False
-    ) -> Machine:
+    ) -> EventMachine:
         compute = ComputeCosts(compiled, costs)
         streams = Streams(compiled, self.recording, self.target, compute, alike)
-        machine = Machine(compiled, streams, costs, self.target)
+        machine = EventMachine(compiled, streams, costs, self.target)
         machine.slices = [] if keeps else None  # record all steps
         machine.run()
         self.unknown_calls |= compute.unknown
         return machine
 
-    def timeline(self) -> Machine:
+    def timeline(self) -> EventMachine:
         """Run the typical case, recording all steps, without extrapolating loops."""
         costs = self.costs()
         self.run(costs)  # decides whether each node is simulated alone
@@ -281,7 +281,7 @@ def _is_match(name: str, pattern: str) -> bool:
     return name.startswith(first) and name.endswith(last)
 
 
-def _find_bound(gains: tuple[tuple[str, float], ...], machine: Machine) -> str:
+def _find_bound(gains: tuple[tuple[str, float], ...], machine: EventMachine) -> str:
     name, _ = gains[0]
     waits = [
         (cycles, reason)
@@ -297,7 +297,7 @@ def _find_bound(gains: tuple[tuple[str, float], ...], machine: Machine) -> str:
     return name
 
 
-def _find_slowest(machine: Machine, position: int, role: str) -> Thread:
+def _find_slowest(machine: EventMachine, position: int, role: str) -> EventThread:
     """Return the thread of the class in which it takes longest."""
     found = [
         thread
@@ -308,7 +308,7 @@ def _find_slowest(machine: Machine, position: int, role: str) -> Thread:
     return max(found, key=lambda thread: sum(each.busy for each in thread.spent.values()))
 
 
-def _roles(compiled: CompiledOperation, machine: Machine) -> list[tuple[str, Thread]]:
+def _roles(compiled: CompiledOperation, machine: EventMachine) -> list[tuple[str, EventThread]]:
     plans = [(plan.kernel, plan.role) for plan in machine.streams.classes[0].threads]
     return [
         (compiled.kernels[position].name, _find_slowest(machine, position, role))
@@ -316,7 +316,7 @@ def _roles(compiled: CompiledOperation, machine: Machine) -> list[tuple[str, Thr
     ]
 
 
-def _mean_cycles(machine: Machine, position: int, role: str) -> float:
+def _mean_cycles(machine: EventMachine, position: int, role: str) -> float:
     total = sum(
         node.count * (thread.time - machine.start)
         for node in machine.nodes
@@ -326,7 +326,9 @@ def _mean_cycles(machine: Machine, position: int, role: str) -> float:
     return total / sum(node.count for node in machine.nodes)
 
 
-def _threads(compiled: CompiledOperation, machine: Machine, clock: float) -> tuple[ThreadCost, ...]:
+def _threads(
+    compiled: CompiledOperation, machine: EventMachine, clock: float
+) -> tuple[ThreadCost, ...]:
     costs = []
     for name, thread in _roles(compiled, machine):
         busy = sum(each.busy for each in thread.spent.values())
@@ -339,7 +341,7 @@ def _threads(compiled: CompiledOperation, machine: Machine, clock: float) -> tup
 
 
 def _lines(
-    compiled: CompiledOperation, recording: Recording, machine: Machine
+    compiled: CompiledOperation, recording: Recording, machine: EventMachine
 ) -> tuple[LineCost, ...]:
     found: dict[tuple[str, str, int], list[float]] = {}
     longest: dict[tuple[str, str, int], tuple[float, str]] = {}

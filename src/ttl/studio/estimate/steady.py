@@ -16,7 +16,7 @@ from itertools import pairwise
 
 from ttl.trace.calls import Recording
 
-from .machine import Machine
+from .machine import EventMachine
 from .parts import Spent
 from .streams import AlikeNodes, Run
 
@@ -26,7 +26,7 @@ LEAST_RUNS = 4_000  # of all classes: fewer calls are fast to simulate
 
 
 @dataclass(frozen=True, slots=True)
-class Loop:
+class RepeatedCalls:
     first: int
     period: int
     rounds: int
@@ -61,19 +61,19 @@ def shorten_loops(alike: AlikeNodes, recording: Recording) -> Shortened | None:
     return Shortened(without(left_out), without(left_out + half), left_out / half)
 
 
-def _group_rounds(loops: dict[int, Loop | None]) -> dict[int, Loop | None]:
+def _group_rounds(loops: dict[int, RepeatedCalls | None]) -> dict[int, RepeatedCalls | None]:
     """Group the rounds of kernels that make more, shorter rounds, to match the other kernels."""
     fewest = min((loop.rounds for loop in loops.values() if loop is not None), default=1)
-    together: dict[int, Loop | None] = {}
+    together: dict[int, RepeatedCalls | None] = {}
     for runs, loop in loops.items():
         if loop is not None:
             times = max(1, round(loop.rounds / fewest))
-            loop = Loop(loop.first, times * loop.period, loop.rounds // times)
+            loop = RepeatedCalls(loop.first, times * loop.period, loop.rounds // times)
         together[runs] = loop
     return together
 
 
-def find_loop(runs: list[Run], recording: Recording) -> Loop | None:
+def find_loop(runs: list[Run], recording: Recording) -> RepeatedCalls | None:
     """Find the outermost loop: among calls that are frequent enough, the least frequent ones."""
     keys = [_key(run, recording) for run in runs]
     counts = Counter(keys)
@@ -98,7 +98,7 @@ def _key(run: Run, recording: Recording) -> object:
     return site, target, value, count
 
 
-def _find_longest(keys: list[object], period: int) -> Loop | None:
+def _find_longest(keys: list[object], period: int) -> RepeatedCalls | None:
     best, first = (0, 0), None
     for n in range(len(keys) - period + 1):
         is_same = n < len(keys) - period and keys[n] == keys[n + period]
@@ -108,17 +108,19 @@ def _find_longest(keys: list[object], period: int) -> Loop | None:
             best = max(best, (n - first, -first))
             first = None
     length, start = best
-    return Loop(-start, period, length // period + 1) if length >= period else None
+    return RepeatedCalls(-start, period, length // period + 1) if length >= period else None
 
 
-def _cut_rounds(runs: list[Run], loop: Loop | None, rounds: int) -> list[Run]:
+def _cut_rounds(runs: list[Run], loop: RepeatedCalls | None, rounds: int) -> list[Run]:
     if loop is None:
         return runs
     start = loop.first + (loop.rounds - rounds) * loop.period
     return runs[:start] + runs[loop.first + loop.rounds * loop.period :]
 
 
-def _is_balanced(alike: AlikeNodes, recording: Recording, loops: dict[int, Loop | None]) -> bool:
+def _is_balanced(
+    alike: AlikeNodes, recording: Recording, loops: dict[int, RepeatedCalls | None]
+) -> bool:
     for own in alike.runs:
         pages: defaultdict[int, int] = defaultdict(int)
         for runs in own:
@@ -136,7 +138,7 @@ def _is_balanced(alike: AlikeNodes, recording: Recording, loops: dict[int, Loop 
     return True
 
 
-def extrapolate_machine(longer: Machine, shorter: Machine, factor: float) -> Machine:
+def extrapolate_machine(longer: EventMachine, shorter: EventMachine, factor: float) -> EventMachine:
     """Change `longer` to have the numbers of all rounds, and return it."""
     longer.end += factor * (longer.end - shorter.end)
     for name in ("read_bytes", "written_bytes", "busy"):

@@ -10,7 +10,7 @@ from ttl.artifact import CompiledOperation
 from ttl.trace.calls import Recording
 from ttl.trace.events import Node
 
-from .parts import COMPILERS, Slice
+from .parts import COMPILERS, TimedStep
 from .result import Model
 from .streams import Do
 
@@ -62,7 +62,7 @@ def timeline(compiled: CompiledOperation, recording: Recording, costs: object) -
     model = Model(compiled, recording, costs)
     machine = model.timeline()
     to_us = 1 / (model.costs()["clock_ghz"] * 1e3)
-    by_thread: dict[int, list[Slice]] = {}
+    by_thread: dict[int, list[TimedStep]] = {}
     for each in machine.slices or ():
         by_thread.setdefault(id(each.thread), []).append(each)
     kernels = []
@@ -87,7 +87,7 @@ def _file(compiled: CompiledOperation, position: int) -> str:
     return spans[0][1].file if spans else ""
 
 
-def _step(each: Slice, recording: Recording, to_us: float) -> StepTime:
+def _step(each: TimedStep, recording: Recording, to_us: float) -> StepTime:
     site = recording.sites[each.step[1]]
     return StepTime(
         each.thread.plan.role, site.name, site.line, each.begin * to_us, each.end * to_us,
@@ -96,7 +96,7 @@ def _step(each: Slice, recording: Recording, to_us: float) -> StepTime:
     )  # fmt: skip
 
 
-def _details(each: Slice) -> dict[str, str | int]:
+def _details(each: TimedStep) -> dict[str, str | int]:
     do, _, first, second, third = each.step
     if do in TRANSFERS:
         return {"transfers": second, "bytes": second * third}
@@ -106,7 +106,7 @@ def _details(each: Slice) -> dict[str, str | int]:
     return {}
 
 
-def _sections(slices: list[Slice], to_us: float) -> Iterator[tuple[float, float]]:
+def _sections(slices: list[TimedStep], to_us: float) -> Iterator[tuple[float, float]]:
     acquired = [each.end * to_us for each in slices if each.step[0] is Do.ACQUIRE]
     released = [each.end * to_us for each in slices if each.step[0] is Do.RELEASE]
     yield from zip(acquired, released, strict=False)

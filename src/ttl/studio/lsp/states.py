@@ -19,7 +19,7 @@ ENDS = {"reserve": Event.PUSH, "wait": Event.POP}  # the event at the end of a `
 
 
 @dataclass(slots=True)
-class Kernel:
+class BlockStates:
     """Blocks of one function, and the transfers that use them."""
 
     states: dict[Binding, State] = field(default_factory=dict)
@@ -41,7 +41,7 @@ def find_block_states(module: tree.Function) -> dict[int, dict[str, str]]:
     found: dict[int, dict[str, str]] = {}
     for node in walk(*module.body):
         if isinstance(node, tree.Function) and not node.is_lambda:
-            kernel = Kernel()
+            kernel = BlockStates()
             _read(node.body, kernel)
             for line, states in kernel.by_line.items():
                 shown = {each.name: f"{s.value} ({IN_WORDS[s]})" for each, s in states.items()}
@@ -49,7 +49,7 @@ def find_block_states(module: tree.Function) -> dict[int, dict[str, str]]:
     return found
 
 
-def _read(body: tree.Body, kernel: Kernel) -> None:
+def _read(body: tree.Body, kernel: BlockStates) -> None:
     for statement in body:
         if isinstance(statement, tree.Foreign) or _is_definition(statement):
             continue  # another kernel or helper
@@ -71,7 +71,7 @@ def _inside(node: tree.Node) -> tree.Body:
     return (*own, *(each for handler in handlers for each in _inside(handler)))
 
 
-def _with(statement: tree.With, kernel: Kernel) -> None:
+def _with(statement: tree.With, kernel: BlockStates) -> None:
     held = []
     for item in statement.items:
         method = item.value.method if isinstance(item.value, tree.Call) else ""
@@ -84,7 +84,7 @@ def _with(statement: tree.With, kernel: Kernel) -> None:
         kernel.step(block, release)
 
 
-def _simple(statement: tree.Statement, kernel: Kernel) -> None:
+def _simple(statement: tree.Statement, kernel: BlockStates) -> None:
     nodes = [node for part in children(statement) for node in _walk_evaluated(part)]
     (target, *_) = (*(each for each in stored(statement) if isinstance(each, tree.Target)), None)
     name = None if target is None else target.binding
@@ -109,7 +109,7 @@ def _walk_evaluated(node: tree.Node) -> Iterator[tree.Node]:
         yield node
 
 
-def _call(node: tree.Call, assigned: Binding | None, kernel: Kernel) -> None:
+def _call(node: tree.Call, assigned: Binding | None, kernel: BlockStates) -> None:
     method, made = node.method, getattr(node.function, "owner", None)
     owner = made.binding if isinstance(made, tree.Name) else None
     if method == "copy" and len(node.arguments) == 2:
@@ -128,7 +128,7 @@ def _call(node: tree.Call, assigned: Binding | None, kernel: Kernel) -> None:
         kernel.step(owner, RELEASES[method])
 
 
-def _copy(node: tree.Call, assigned: Binding | None, kernel: Kernel) -> None:
+def _copy(node: tree.Call, assigned: Binding | None, kernel: BlockStates) -> None:
     source, target = (getattr(each, "binding", None) for each in node.arguments)
     ends = []
     if target in kernel.states:
@@ -140,7 +140,7 @@ def _copy(node: tree.Call, assigned: Binding | None, kernel: Kernel) -> None:
     kernel.transfers[assigned] = tuple(ends)
 
 
-def _end(kernel: Kernel, transfer: Binding | None) -> None:
+def _end(kernel: BlockStates, transfer: Binding | None) -> None:
     for block, event in kernel.transfers.pop(transfer, ()):
         kernel.step(block, event)
 

@@ -1,7 +1,7 @@
 """Finds the fastest configuration of tuned operations, and reports all that were tried."""
 
-from .outcome import Outcome
+from .outcome import TrialOutcome
 from .result import Tuning
 from .tuner import Tuner, tune
 
-__all__ = ["Outcome", "Tuner", "Tuning", "tune"]
+__all__ = ["TrialOutcome", "Tuner", "Tuning", "tune"]

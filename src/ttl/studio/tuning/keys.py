@@ -7,11 +7,11 @@ names; the tensors; the chip and its costs; the options; pyttlang itself.
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import Any
 
 from ttl.config import Config as Options
 from ttl.driver.stable import stable
 from ttl.language.autotuned import OPTIONS, TunedOperation
+from ttl.semantics.tensor_like import TensorLike
 from ttl.semantics.ttnn_values import memory_config_of
 from ttl.source.frozen import NoKey, freeze_all
 from ttl.studio.sweep import digest, version_of_pyttlang
@@ -42,7 +42,7 @@ def trial_key(trial: Trial, common: list[object]) -> str:
     return digest("call", values, specs, checks, *common)
 
 
-def surroundings(costs: object, now: Options) -> list[Any]:
+def surroundings(costs: object, now: Options) -> list[object]:
     """What all trials of a sweep have in common."""
     options = asdict(now)
     chosen = [repr(options[name]) for name in COUNTED]
@@ -52,7 +52,7 @@ def surroundings(costs: object, now: Options) -> list[Any]:
 
 def call_key(
     tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object], target: str
-) -> Any:
+) -> object:
     """What tells this call from others of the same process, by the key of the operation."""
     named = tuned.key_of(args, kwargs)
     tensors = find_tensors(tuple(named.values()), {})
@@ -72,6 +72,6 @@ def _code_key(tuned: TunedOperation) -> str:
         return ""
 
 
-def spec_of(tensor: Any) -> list[str]:
+def spec_of(tensor: TensorLike) -> list[str]:
     layout, memory = getattr(tensor, "layout", ""), memory_config_of(tensor)
     return [str(tuple(tensor.shape)), str(tensor.dtype), str(layout), repr(memory)]

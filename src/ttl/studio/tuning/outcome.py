@@ -15,7 +15,7 @@ NOTHING_LEFT_OUT = 0.9  # of the elements that others change; some keep their va
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class TrialOutcome:
     """Microseconds of a configuration, or the reason why it is left out."""
 
     best: float = 0.0
@@ -35,18 +35,18 @@ class Outcome:
         return asdict(self)
 
     @classmethod
-    def of_values(cls, values: Values) -> Outcome:
+    def of_values(cls, values: Values) -> TrialOutcome:
         if CRASHED in values:
             return cls(problem=values[CRASHED])
         return cls(**values)
 
 
-def is_mixed(outcomes: list[Outcome]) -> bool:
+def is_mixed(outcomes: list[TrialOutcome]) -> bool:
     """Are there results for different elements?"""
     return len({each.elements for each in outcomes if each.elements}) > 1
 
 
-def reject_wrong_results(outcomes: list[Outcome], tolerance: float) -> list[Outcome]:
+def reject_wrong_results(outcomes: list[TrialOutcome], tolerance: float) -> list[TrialOutcome]:
     """Give a problem to outcomes that solve another problem size, or whose results differ from the
     first outcome that writes all elements.
     """
@@ -63,14 +63,14 @@ def reject_wrong_results(outcomes: list[Outcome], tolerance: float) -> list[Outc
     ]
 
 
-def _problem(right: Outcome, other: Outcome, tolerance: float, name: str) -> str:
+def _problem(right: TrialOutcome, other: TrialOutcome, tolerance: float, name: str) -> str:
     if found := find_size_difference(right.results, other.results, name):
         return f"another problem size: {found}"
     found = find_difference(right.results, other.results, tolerance, name)
     return found and f"wrong result: {found}"
 
 
-def _find_trusted(outcomes: list[Outcome]) -> Outcome:
+def _find_trusted(outcomes: list[TrialOutcome]) -> TrialOutcome:
     """Return the first outcome that writes the tensors that most others write, and about as many
     elements.
     """
@@ -83,15 +83,15 @@ def _find_trusted(outcomes: list[Outcome]) -> Outcome:
     return next(each for each in alike if _count_changed(each) >= enough)
 
 
-def _find_written(outcome: Outcome) -> tuple[tuple[str, tuple[int, ...]], ...]:
+def _find_written(outcome: TrialOutcome) -> tuple[tuple[str, tuple[int, ...]], ...]:
     """Return the tensors that an outcome writes, with their shapes."""
     return tuple((each["name"], tuple(each["shape"])) for each in outcome.results)
 
 
-def _count_changed(outcome: Outcome) -> int:
+def _count_changed(outcome: TrialOutcome) -> int:
     return sum(each["changed"] for each in outcome.results)
 
 
-def drop_results(outcome: Outcome) -> Outcome:
+def drop_results(outcome: TrialOutcome) -> TrialOutcome:
     """Drop the results, which are no longer needed after the comparison."""
     return replace(outcome, results=[])

@@ -10,10 +10,10 @@ from ttl.diagnostics.span import Span
 from ttl.language import Config
 from ttl.loading.forks import computed_once
 
-from .outcome import Outcome, Values
+from .outcome import TrialOutcome, Values
 
 MOST_REASONS = 8
-Tried = tuple[Config, Outcome]
+Tried = tuple[Config, TrialOutcome]
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ class Tuning:
         return [_values_of(config, found) for config, found in (*self.ranked, *self.left_out)]
 
 
-def _values_of(config: Config, found: Outcome) -> Values:
+def _values_of(config: Config, found: TrialOutcome) -> Values:
     values = {name: _plain(value) for name, value in config.items()}
     if found.is_left_out:
         return {"values": values, "problem": found.problem, "code": found.code}

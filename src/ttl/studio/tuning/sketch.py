@@ -25,7 +25,7 @@ Sketch = dict[str, Any]
 
 
 @dataclass(slots=True)
-class Rehearsal:
+class SketchedRun:
     """Sketches the tensors that programs have written."""
 
     sketches: list[Sketch] = field(default_factory=list)

@@ -17,12 +17,13 @@ from ttl.driver.backend import is_real
 from ttl.language import Config, Operation
 from ttl.language.autotuned import TunedOperation
 from ttl.semantics.dtypes import find_dtype
+from ttl.semantics.tensor_like import TensorLike
 from ttl.studio.estimate.result import Model
 from ttl.target.costs import Case, load_costs
 from ttl.testing import bench
 
-from .outcome import Outcome
-from .sketch import Rehearsal, digest_of, sketch
+from .outcome import TrialOutcome
+from .sketch import SketchedRun, digest_of, sketch
 
 # Options that change a trial's outcome.
 COUNTED = (
@@ -50,22 +51,22 @@ class Trial:
     def is_on_device(self) -> bool:
         return bool(find_real_tensors(self.args, self.kwargs))
 
-    def run(self) -> Outcome:
+    def run(self) -> TrialOutcome:
         with chosen_options(**NOTHING_ELSE):
             return find_outcome(self._run)
 
-    def _run(self) -> Outcome:
+    def _run(self) -> TrialOutcome:
         operation, more = self.tuned.variant(self.config)
         given = self.args, {**self.kwargs, **more}
         if self.is_on_device:
             return self._measure(operation, given)
         (best, typical, worst), written = estimate_trial(operation, given, self.costs)
         if not self.tuned.tuned.checks_results:
-            return Outcome(best, typical, worst)
+            return TrialOutcome(best, typical, worst)
         done = rehearse(operation, given, written)
-        return Outcome(best, typical, worst, results=done.sketches, elements=done.elements)
+        return TrialOutcome(best, typical, worst, results=done.sketches, elements=done.elements)
 
-    def _measure(self, operation: Operation, given: Arguments) -> Outcome:
+    def _measure(self, operation: Operation, given: Arguments) -> TrialOutcome:
         """Measure on copies: a trial must not change the program's tensors."""
         args, kwargs = _clone(given)
         tensors = find_real_tensors(args, kwargs) if self.tuned.tuned.checks_results else []
@@ -74,10 +75,10 @@ class Trial:
         results = [sketch(str(number), to_numpy(each)) for number, each in enumerate(tensors)]
         found = bench(operation, *args, **kwargs)
         times = found.best, found.microseconds, found.worst
-        return Outcome(*times, is_measured=True, results=results, elements=elements)
+        return TrialOutcome(*times, is_measured=True, results=results, elements=elements)
 
 
-def find_outcome(run: Callable[[], Outcome]) -> Outcome:
+def find_outcome(run: Callable[[], TrialOutcome]) -> TrialOutcome:
     """Run a trial; an error becomes the reason why the configuration is left out."""
     try:
         # The run of the chosen configuration shows its warnings.
@@ -85,12 +86,14 @@ def find_outcome(run: Callable[[], Outcome]) -> Outcome:
             return run()
     except TTLError as error:
         first = error.diagnostics[0]
-        return Outcome(problem=first.message, code=first.code.code)
+        return TrialOutcome(problem=first.message, code=first.code.code)
     except MemoryError:
         raise
     except Exception as error:  # from the program's own code, such as a ValueError or an assertion
         text = str(error).strip().splitlines()
-        return Outcome(problem=f"{type(error).__name__}{': ' if text else ''}{''.join(text[:1])}")
+        return TrialOutcome(
+            problem=f"{type(error).__name__}{': ' if text else ''}{''.join(text[:1])}"
+        )
 
 
 def estimate_trial(
@@ -115,20 +118,20 @@ def times_of(recorded: Any, costs: object) -> list[float]:
     return [model.microseconds(case) for case in Case]
 
 
-def rehearse(operation: Operation, given: Arguments, written: set[int]) -> Rehearsal:
+def rehearse(operation: Operation, given: Arguments, written: set[int]) -> SketchedRun:
     """Run the compiled kernels on this machine, on copies of the tensors; sketch the results."""
-    driver, rehearsal = Driver(), Rehearsal(written=written)
+    driver, rehearsal = Driver(), SketchedRun(written=written)
     driver.runs.around = rehearsal.around
     with chosen_options(dry_run=True, backend="host", float32=False):
         driver.launch(operation, *given)
     return rehearsal
 
 
-def find_real_tensors(args: tuple[object, ...], kwargs: dict[str, object]) -> list[Any]:
+def find_real_tensors(args: tuple[object, ...], kwargs: dict[str, object]) -> list[TensorLike]:
     return [tensor for tensor in find_tensors(args, kwargs) if is_real(tensor)]
 
 
-def find_tensors(args: tuple[object, ...], kwargs: dict[str, object]) -> list[Any]:
+def find_tensors(args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[TensorLike]:
     return [each for each in (*args, *kwargs.values()) if find_dtype(each) is not None]
 
 

@@ -15,7 +15,7 @@ from ttl.semantics.dtypes import find_dtype
 from ttl.studio.sweep import Runner, Store, Task, cores, forked, limited, may_fork, sweep
 
 from .keys import call_key, surroundings, trial_key
-from .outcome import Outcome, Values, drop_results, is_mixed, reject_wrong_results
+from .outcome import TrialOutcome, Values, drop_results, is_mixed, reject_wrong_results
 from .result import Tuning
 from .trial import Trial
 
@@ -76,7 +76,8 @@ class Tuner:
         )
 
     def _again(
-        self, tasks: list[Task[Trial]], outcomes: list[Outcome], run: Runner[Trial], known: Store,
+        self, tasks: list[Task[Trial]], outcomes: list[TrialOutcome],
+        run: Runner[Trial], known: Store,
         new: set[int],
     ) -> None:  # fmt: skip
         """Tries those that are not new once more, on the elements of this call."""
@@ -103,8 +104,8 @@ class Tuner:
 
 def swept(
     tasks: Sequence[Task[Trial]], run: Runner[Trial], known: Store, text: str, anew: bool
-) -> list[Outcome]:
-    return [Outcome.of_values(each) for each in sweep(tasks, run, known, text, anew)]
+) -> list[TrialOutcome]:
+    return [TrialOutcome.of_values(each) for each in sweep(tasks, run, known, text, anew)]
 
 
 def run_here(trials: Sequence[Trial], jobs: int) -> Iterator[tuple[int, Values]]:

@@ -1,11 +1,11 @@
-"""The built-in operations that programs mix with their kernels, loaded when they are first used."""
+"""Built-in operations that programs mix with their kernels, loaded at their first use."""
 
 from importlib import import_module
 from typing import Any
 
 from ttl.diagnostics.names import unknown_name
 
-# By module, so that `import ttnn` can name them all and load none.
+# By module, so that `import ttnn` can list them without loading them.
 OPERATIONS: dict[str, tuple[str, ...]] = {
     "arithmetic": (
         "add", "add_", "addcdiv", "addcmul", "atan2", "bitwise_and", "bitwise_left_shift",
@@ -44,7 +44,7 @@ NAMES = tuple(sorted(name for names in OPERATIONS.values() for name in names))
 
 
 def load(name: str) -> Any:
-    """The operation of that name."""
+    """Load the operation of that name."""
     for module, names in OPERATIONS.items():
         if name in names:
             return getattr(import_module(f".{module}", __name__), name)

@@ -90,7 +90,7 @@ def selu(
 
 
 def activate(values: Any, activations: Iterable[UnaryWithParam | str]) -> Any:
-    """These activations, one after the other, before anything is rounded."""
+    """Apply activations in order, before rounding."""
     for activation in activations:
         name, params = _named(activation)
         if name not in _NAMES:
@@ -108,7 +108,7 @@ def _named(activation: UnaryWithParam | str) -> tuple[str, list[float]]:
     return {"recip": "reciprocal"}.get(name, name), activation.params
 
 
-# Those that need nothing but their operand, or have a parameter of their own.
+# Activations with only an operand, or with their own parameter.
 _NAMES = (
     *OPERATIONS["activations"],
     *("abs", "exp", "log", "neg", "reciprocal", "sqrt", "square", "tanh"),

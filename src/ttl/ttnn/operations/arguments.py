@@ -1,4 +1,4 @@
-"""What the operations take, read from the annotations of their meanings."""
+"""Kinds of operations' arguments, from the annotations of their meanings."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ Sizes = Sequence[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
-    """Which values an argument may have; `text` says it in messages."""
+class ArgumentKind:
+    """Values that an argument may have; `text` describes them in messages."""
 
     text: str
     check: Callable[[Any], bool]
@@ -36,7 +36,7 @@ def is_tensor(value: Any) -> bool:
 
 
 def is_number(value: Any) -> bool:
-    """True and False are 1 and 0, as in the real operations."""
+    """Is it a number? True and False are 1 and 0, as in the real operations."""
     return isinstance(value, (int, float, np.integer, np.floating))
 
 
@@ -70,41 +70,41 @@ def _is_activations(value: Any) -> bool:
     )
 
 
-# By annotation.
-KINDS: dict[Any, Kind] = {
-    Array: Kind("a ttnn tensor", is_tensor, True),
-    Array | None: Kind("a ttnn tensor", _or_none(is_tensor), True),
-    Array | Number: Kind("a ttnn tensor or a number", _is_value, True),
-    Array | Number | None: Kind("a ttnn tensor or a number", _or_none(_is_value), True),
-    list[Array]: Kind("a list of ttnn tensors", _is_tensors, True),
-    int: Kind("an int", is_integer),
-    int | None: Kind("an int", _or_none(is_integer)),
-    Number: Kind("a number", is_number),
-    Number | None: Kind("a number", _or_none(is_number)),
-    bool: Kind("True or False", lambda value: isinstance(value, bool)),
-    bool | None: Kind("True or False", _or_none(lambda value: isinstance(value, bool))),
-    str | UnaryWithParam | None: Kind(
+# Kinds by annotation.
+KINDS: dict[Any, ArgumentKind] = {
+    Array: ArgumentKind("a ttnn tensor", is_tensor, True),
+    Array | None: ArgumentKind("a ttnn tensor", _or_none(is_tensor), True),
+    Array | Number: ArgumentKind("a ttnn tensor or a number", _is_value, True),
+    Array | Number | None: ArgumentKind("a ttnn tensor or a number", _or_none(_is_value), True),
+    list[Array]: ArgumentKind("a list of ttnn tensors", _is_tensors, True),
+    int: ArgumentKind("an int", is_integer),
+    int | None: ArgumentKind("an int", _or_none(is_integer)),
+    Number: ArgumentKind("a number", is_number),
+    Number | None: ArgumentKind("a number", _or_none(is_number)),
+    bool: ArgumentKind("True or False", lambda value: isinstance(value, bool)),
+    bool | None: ArgumentKind("True or False", _or_none(lambda value: isinstance(value, bool))),
+    str | UnaryWithParam | None: ArgumentKind(
         "the name of an activation such as 'relu', or a ttnn.UnaryWithParam",
         _or_none(lambda value: isinstance(value, (str, UnaryWithParam))),
     ),
-    tuple[UnaryWithParam, ...]: Kind(
+    tuple[UnaryWithParam, ...]: ArgumentKind(
         "a list such as [ttnn.UnaryWithParam(ttnn.UnaryOpType.RELU)]", _is_activations
     ),
-    Dims: Kind("an int or a list of ints", _or_none(_is_one_or_more_integers)),
-    Sizes: Kind("a list of ints", _is_integers),
-    Sizes | None: Kind("a list of ints", _or_none(_is_integers)),
-    int | Sizes: Kind("an int or a list of ints", _is_one_or_more_integers),
-    Any: Kind("anything", lambda value: True),
+    Dims: ArgumentKind("an int or a list of ints", _or_none(_is_one_or_more_integers)),
+    Sizes: ArgumentKind("a list of ints", _is_integers),
+    Sizes | None: ArgumentKind("a list of ints", _or_none(_is_integers)),
+    int | Sizes: ArgumentKind("an int or a list of ints", _is_one_or_more_integers),
+    Any: ArgumentKind("anything", lambda value: True),
 }
 
 
 def dimension(dim: int, rank: int) -> int:
-    """A dimension counted from 0."""
+    """Return a dimension counted from 0."""
     return checked_dim(int(dim), rank)
 
 
 def dimensions(dims: Dims, rank: int) -> Shape:
-    """Dimensions counted from 0, each named once; all of them if none is named."""
+    """Return dimensions counted from 0, each once; all of them if none is given."""
     if dims is None:
         return tuple(range(rank))
     counted = [dimension(dim, rank) for dim in (dims if isinstance(dims, Sequence) else (dims,))]

@@ -27,7 +27,7 @@ _IN_PLACE = (*ON_CORES, "fast_and_approximate_mode")
 def _binary(
     name: str, summary: str, meaning: Function, options: tuple[str, ...] = _BINARY, **columns: Any
 ) -> Function:
-    """A function of two operands, each of which and the result may have activations."""
+    """Make an operation of two operands; operands and result may have activations."""
     doc = f"{summary}, element by element; shapes broadcast."
     columns = {"number_first": False, "nan": np.inf, "options": options, **columns}
 
@@ -48,14 +48,14 @@ def _binary(
 
 
 def _of_table(name: str, block_op: str, options: tuple[str, ...], **columns: Any) -> Function:
-    """An operation that the table of the language has too, under its own name."""
+    """Make an operation that the language's table also has, under its own name."""
     op = BLOCK_OPS[block_op]
     floats = op.domain is Domain.FLOATS
     return _binary(name, op.summary, op.meaning, options, floats=floats, **columns)
 
 
 def _truth(name: str, summary: str, meaning: Function) -> Function:
-    """1 or 0 in the element type of the first operand, whatever is compared with it."""
+    """Make an operation that returns 1 or 0 in the first operand's element type."""
     return _binary(name, summary, lambda a, b: np.asarray(meaning(a, b)) != 0)
 
 
@@ -107,7 +107,7 @@ def _whole(a: Any, b: Any) -> tuple[Any, Any]:
 
 
 def _shifted(shift: Function) -> Function:
-    """By less than 0 or by all of its 32 bits, nothing of a number is left."""
+    """Make a shift; by a negative count or by 32 or more, the result is 0."""
 
     def meaning(a: Any, count: Any) -> Any:
         is_inside = (count >= 0) & (count < 32)
@@ -117,12 +117,12 @@ def _shifted(shift: Function) -> Function:
 
 
 def _shifted_right(a: Any, count: Any) -> Any:
-    """By less than 0 or by all of its bits, the sign of a number is left."""
+    """Shift right; by a negative count or by all bits, only the sign is left."""
     return np.right_shift(a, np.where((count >= 0) & (count < 64), count, 63))
 
 
 def _shifted_left(a: Any, count: Any) -> Any:
-    """By less than 0 or by all of its 32 bits, nothing of a number is left when it is rounded."""
+    """Shift left; by a negative count or by 32 or more, the result rounds to 0."""
     is_inside = (count >= 0) & (count < 64)
     return np.where(is_inside, np.left_shift(a, np.where(is_inside, count, 0)), 0)
 

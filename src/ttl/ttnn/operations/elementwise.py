@@ -15,12 +15,12 @@ from ..faults import wrong
 from .arguments import Number
 from .run import FAST, PLACED, RESULT, UNARY, Function, operation, variant
 
-# What some of them make of NaN in bfloat16; the others give infinity.
+# Results of some operations for NaN in bfloat16; others give infinity.
 NANS = {"erf": 1.0, "reciprocal": 0.0, "sigmoid": 1.0, "sign": 1.0, "tanh": 1.0}
 
 
 def inverse_erf(x: Any) -> Any:
-    """A first guess by Winitzki, then Newton's steps; the ends are infinite."""
+    """Compute Winitzki's approximation, then Newton steps; -1 and 1 give infinities."""
     inside = np.clip(x, -1 + 1e-16, 1 - 1e-16)
     curve = np.log1p(-inside * inside)
     middle = 2 / (math.pi * 0.147) + curve / 2
@@ -32,7 +32,7 @@ def inverse_erf(x: Any) -> Any:
 
 
 def unary(name: str, block_op: str = "", options: tuple[str, ...] = UNARY) -> Function:
-    """A function that the table of the language has too, under its own name."""
+    """Make an operation that the language's table also has, under its own name."""
     op = BLOCK_OPS[block_op or name]
     return function(name, op.summary, op.meaning, op.domain is Domain.FLOATS, options)
 

@@ -24,7 +24,7 @@ def softmax(input_tensor: Array, dim: int = -1) -> Any:
     wide = input_tensor.astype(np.float64)
     if wide.size == 0:
         return wide
-    powers = np.exp(wide - np.max(wide, axis=axis, keepdims=True))  # no power overflows
+    powers = np.exp(wide - np.max(wide, axis=axis, keepdims=True))  # avoids overflow
     return powers / np.sum(powers, axis=axis, keepdims=True)
 
 
@@ -80,9 +80,9 @@ def _scaled(
 
 
 def _per_column(values: Array, columns: int, name: str) -> Any:
-    """(N,), (1, N), or the row-major form (.., N / 32, 32) that programs for the chip use.
+    """Return a row of (N,), (1, N), or the chip's row-major form (.., N / 32, 32).
 
-    Of a whole row of tiles, (32, N), the chip reads the first row.
+    The chip only reads the first row of a row of tiles, (32, N).
     """
     if values.shape[-2:] == (TILE_SIZE, columns) and values.size == TILE_SIZE * columns:
         values = values.reshape(TILE_SIZE, columns)[0]

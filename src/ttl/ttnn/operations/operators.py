@@ -1,4 +1,4 @@
-"""Python's operators on tensors; each loads its operation when it is first used."""
+"""Python's operators on tensors; each loads its operation at its first use."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def _method(name: str) -> Method:
 
 
 def _methods(name: str) -> tuple[Method, Method]:
-    """Of an operator, and of the same with the tensor on its right."""
+    """Make the methods of an operator with the tensor on its left and on its right."""
     return _method(name), lambda tensor, other: load(name)(other, tensor)
 
 
 def _missing(sign: str, instead: str) -> Callable[..., Any]:
-    """An operator that tensors of the real ttnn do not have."""
+    """Make an operator that raises, because tensors of the real ttnn do not have it."""
 
     def refuse(*operands: Any) -> Any:
         raise wrong_call(f"ttnn tensors have no operator for {sign}", f"write {instead}")
@@ -33,11 +33,11 @@ def _missing(sign: str, instead: str) -> Callable[..., Any]:
 
 
 class Operators:
-    """What a tensor can be combined with: tensors and numbers, as in the real ttnn."""
+    """Operators of tensors with tensors and numbers, as in the real ttnn."""
 
     __slots__ = ()
-    __array_ufunc__ = None  # numpy leaves `array + tensor` to __radd__, which says what is wrong
-    __hash__ = object.__hash__  # __eq__ compares elements, which does not make tensors equal
+    __array_ufunc__ = None  # numpy leaves `array + tensor` to __radd__, which raises a clear error
+    __hash__ = object.__hash__  # __eq__ compares elements, so tensors are hashed by identity
 
     __add__, __radd__ = _methods("add")
     __sub__, __rsub__ = _methods("subtract")
@@ -66,9 +66,9 @@ class Operators:
         return load("reshape")(self, shape[0] if len(shape) == 1 else shape)
 
     def _part(self, index: Any) -> Any:
-        """`self[index]` outside of operations: a new tensor, counted in elements."""
+        """Return `self[index]` outside of operations: a new tensor, counted in elements."""
         if SCOPE.get(None) is not None:
-            # Whoever slices there most likely means tiles, and a slice to copy from.
+            # A slice there most likely means tiles, as the source of a copy.
             message = "in an operation, a tensor is sliced only in data movement kernels"
             help_text = "move the slice into a function decorated with @ttl.datamovement()"
             raise refused(codes.OUTSIDE_OPERATION.broken(message, help_text))

@@ -18,9 +18,7 @@ _LARGEST_UINT16 = 0xFFFF
 
 
 @operation(options=("memory_config",))
-def sort(
-    input_tensor: Array, dim: int = -1, descending: bool = False, stable: bool = False
-) -> Any:
+def sort(input_tensor: Array, dim: int = -1, descending: bool = False, stable: bool = False) -> Any:
     """[values, indices]: the elements in order along a dimension; of equal ones the first first."""
     axis = dimension(dim, input_tensor.ndim)
     order = _order(input_tensor, axis, descending)
@@ -65,7 +63,7 @@ def scatter(input: Array, dim: int, index: Array, src: Array) -> Any:
 
 
 def _order(x: Array, axis: int, descending: bool) -> Any:
-    """Stable both ways: equal elements stay in the order they have."""
+    """Return the sorted positions, stable in both directions."""
     if not descending:
         return np.argsort(x, axis, kind="stable")
     backwards = np.argsort(np.flip(x, axis), axis, kind="stable")
@@ -77,7 +75,7 @@ def _indices(order: Any, x: Array, axis: int) -> Any:
 
 
 def _rows(x: Array, index: Any, axis: int, call: str) -> tuple[slice, ...]:
-    """The part of `x` that lies beside the indices in the other dimensions."""
+    """Return the slices of `x` with the indices' sizes in the other dimensions."""
     if index.dtype.kind != "i":
         raise wrong(f"{call} with indices of {index.dtype.name}", "give integers as indices")
     others = [n for n in range(x.ndim) if n != axis]

@@ -16,12 +16,12 @@ from .run import PLACED, REDUCING, RESULT, Function, operation
 
 
 def _sum(x: Array, dims: Dims, keepdim: bool) -> Any:
-    """In float64, so that the order of the sum does not show."""
+    """Sum in float64, so that the order does not change the result."""
     return np.sum(_wide(x), axis=dimensions(dims, x.ndim), keepdims=bool(keepdim))
 
 
 def _scaled(values: Any, scalar: Number) -> Any:
-    """Integers stay integers where nothing is to be scaled."""
+    """Scale values; integers stay integers without a scale."""
     return values if scalar == 1 else values * scalar
 
 

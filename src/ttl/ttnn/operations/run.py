@@ -1,18 +1,18 @@
-"""Running an operation: a function of arrays becomes one of tensors.
+"""Runs operations: turns functions of arrays into functions of tensors.
 
 rule FLOAT   floats are computed in float32 or wider and rounded once, to the result's element type;
              integers in int64, unless a float is among the operands
-rule LIKE    the result has the element type, device and memory of the first tensor; the shards
-             too, if it has that tensor's shape; unsigned integers, which are indices, have the
-             type that they were computed in
+rule LIKE    the result has the element type, device and memory of the first tensor; the shards,
+             too, if it has that tensor's shape; unsigned integers, which are indices, keep the
+             type of the computation
 rule LAYOUT  the result is in tiles if one of the operands is
-rule NAN     what is not a number comes out of an elementwise operation on bfloat16 as infinity, or
-             as the operation has it
-rule WHOLE   a result that has a fraction does not silently become an integer; quotients and chosen
+rule NAN     an elementwise operation on bfloat16 turns NaN into infinity, or into the operation's
+             own value
+rule WHOLE   a result with a fraction does not silently become an integer; quotients and selected
              numbers become float32, as on the chip
-rule PLACE   operands lie on a device, but for the few operations that the real ttnn has for the
-             host; operations on tiles only do not take rows
-rule SHARE   a result that has the same pages in another shape lies in the same memory
+rule PLACE   operands must be on a device, except for the few operations that the real ttnn has for
+             the host; operations only on tiles do not accept rows
+rule SHARE   a result that has the same pages in another shape shares the memory
 """
 
 from __future__ import annotations
@@ -41,8 +41,7 @@ from .arguments import KINDS, is_number, is_tensor, shapes_differ
 
 Function = Callable[..., Any]
 
-# Keywords of the real operations: where the result goes, and what only tunes it. `queue_id` is
-# taken by all.
+# Keywords of the real operations: the result's destination, and tuning. All accept `queue_id`.
 OUTPUTS = ("output_tensor", "optional_output_tensor", "out")
 PLACED = ("memory_config",)
 RESULT = ("memory_config", "output_tensor")
@@ -57,7 +56,7 @@ EVERYWHERE = ("queue_id",)
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operation: its meaning on arrays, and what is special about its operands and result."""
+    """Operation: its meaning on arrays, and properties of its operands and result."""
 
     name: str
     meaning: Function
@@ -67,21 +66,23 @@ class Operation:
     also: Mapping[str, str] = field(default_factory=dict)  # other names of its parameters
     floats: bool = False  # integers become floats first
     broadcasts: bool = False  # the shapes of the operands must broadcast
-    one_kind: bool = False  # floats and integers do not meet, and there are no bytes
+    one_kind: bool = False  # all floats or all integers, and no bytes
     number_first: bool = True  # a number may be the first of two operands
-    like: tuple[str, ...] = ()  # operands whose element type the result has before the first's
-    dtype: DType | None = None  # of the result, whatever the operands are
+    like: tuple[
+        str, ...
+    ] = ()  # operands that set the result's element type, before the first operand
+    dtype: DType | None = None  # the result's type, for any operands
     layout: Layout | None = None
-    layout_of: str = ""  # the operand whose layout the result has, unless `layout=` says it
-    on_host: bool = False  # takes tensors in the memory of the host
+    layout_of: str = ""  # the operand whose layout the result has, unless `layout=` is given
+    on_host: bool = False  # accepts host tensors
     tiles: tuple[str, ...] = ()  # operands that must be in tiles
     shares: bool = False  # rule SHARE
-    check: Callable[[dict[str, Any]], None] | None = None  # what else it refuses
-    nan: float | None = None  # rule NAN: what it comes out as; None: as it is
-    group: str = ""  # "transformer." for what is under ttnn.transformer
+    check: Callable[[dict[str, Any]], None] | None = None  # raises for other wrong arguments
+    nan: float | None = None  # rule NAN: the result for NaN; None keeps NaN
+    group: str = ""  # "transformer." for operations in ttnn.transformer
     fractions: DType | None = None  # the result of integers, if it has a fraction
     in_place: bool = False  # the result is written to the first operand
-    own_types: bool = False  # every operand is computed with in its own type: indices stay whole
+    own_types: bool = False  # every operand keeps its own type: indices stay integers
 
     @property
     def spelling(self) -> str:
@@ -89,8 +90,8 @@ class Operation:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """Where a result goes, as the call's keywords say it."""
+class ResultPlace:
+    """Destination of a result, from the call's keywords."""
 
     dtype: DType | None
     memory_config: Any
@@ -99,17 +100,17 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A call that was found right."""
+class CheckedCall:
+    """Checked call."""
 
     op: Operation
     arguments: dict[str, Any]
     operands: tuple[Tensor, ...]  # the tensors among the arguments
-    result: Result
+    result: ResultPlace
 
 
 def operation(name: str = "", doc: str = "", **columns: Any) -> Callable[[Function], Function]:
-    """Make a function of arrays one of tensors; its annotations say which arguments these are."""
+    """Turn a function of arrays into one of tensors; its annotations name the tensor arguments."""
 
     def decorate(meaning: Function) -> Function:
         hints = get_type_hints(meaning)
@@ -123,15 +124,15 @@ def operation(name: str = "", doc: str = "", **columns: Any) -> Callable[[Functi
 
 
 def variant(function: Function, name: str, **columns: Any) -> Function:
-    """The same operation under another name, different in what is given."""
+    """Copy an operation under another name, with the given changes."""
     described = replace(function.operation, name=name, **columns)  # type: ignore[attr-defined]
     return _callable(described, function)
 
 
 def unrestricted(function: Function) -> Function:
-    """The same operation for compiled graphs, whose types were checked when they were lowered.
+    """Copy an operation for compiled graphs, whose types were checked at their lowering.
 
-    `dtype=` says what the result is rounded to, and NaN stays.
+    The result is rounded to `dtype=`, and NaN stays NaN.
     """
     op: Operation = function.operation  # type: ignore[attr-defined]
     return variant(
@@ -141,7 +142,7 @@ def unrestricted(function: Function) -> Function:
 
 
 def renamed(function: Function, names: Mapping[str, str]) -> Function:
-    """The same operation with other names of its parameters."""
+    """Copy an operation with other parameter names."""
     op: Operation = function.operation  # type: ignore[attr-defined]
     own = {new: old for old, new in names.items()}
 
@@ -170,7 +171,7 @@ def _callable(described: Operation, documented: Function) -> Function:
 
 
 def in_place(function: Function, name: str, options: tuple[str, ...], **columns: Any) -> Function:
-    """The operation with its result in the first operand."""
+    """Make the operation that writes its result to the first operand."""
     call = variant(function, name, in_place=True, options=options, **columns)
     first = next(iter(call.operation.kinds))  # type: ignore[attr-defined]
     call.__doc__ = f"As {function.__name__}(), with the result in `{first}`."
@@ -194,7 +195,7 @@ def run(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         raise refused(broken) from None
 
 
-def _first_operand(call: Call) -> Tensor:
+def _first_operand(call: CheckedCall) -> Tensor:
     first: Any = next(iter(call.arguments.values()))
     if not is_tensor(first):
         raise _not_a_tensor(call.op, "output_tensor", "a ttnn tensor", first)
@@ -209,7 +210,7 @@ def _refuse_in_kernel(op: Operation) -> None:
         )
 
 
-def _check_places(call: Call) -> None:
+def _check_places(call: CheckedCall) -> None:
     """rule PLACE"""
     op = call.op
     for tensor in call.operands:
@@ -228,7 +229,7 @@ def _check_places(call: Call) -> None:
         op.check(call.arguments)
 
 
-def _check_kinds(op: Operation, call: Call) -> None:
+def _check_kinds(op: Operation, call: CheckedCall) -> None:
     found = {tensor.dtype for tensor in call.operands}
     names = " and ".join(sorted(f"{dtype}" for dtype in found))
     if len({dtype.is_float for dtype in found}) > 1 or uint8 in found:
@@ -241,7 +242,7 @@ def _check_kinds(op: Operation, call: Call) -> None:
                     "convert the tensor with ttnn.typecast() first")  # fmt: skip
 
 
-def _take_options(op: Operation, kwargs: dict[str, Any]) -> tuple[Result, dict[str, Any]]:
+def _take_options(op: Operation, kwargs: dict[str, Any]) -> tuple[ResultPlace, dict[str, Any]]:
     renamed = {op.also.get(name, name): value for name, value in kwargs.items()}
     own = {name: value for name, value in renamed.items() if name in op.kinds}
     given = {name: value for name, value in renamed.items() if name not in op.kinds}
@@ -257,10 +258,12 @@ def _take_options(op: Operation, kwargs: dict[str, Any]) -> tuple[Result, dict[s
     if output is not None and not is_tensor(output):
         raise _not_a_tensor(op, "output_tensor", "a ttnn tensor", output)
     layout = given.get("layout") or given.get("output_layout")
-    return Result(as_dtype(dtype), given.get("memory_config"), output, layout), own
+    return ResultPlace(as_dtype(dtype), given.get("memory_config"), output, layout), own
 
 
-def _bind(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], result: Result) -> Call:
+def _bind(
+    op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], result: ResultPlace
+) -> CheckedCall:
     try:
         bound = op.signature.bind(*args, **kwargs)
     except TypeError as error:
@@ -274,7 +277,7 @@ def _bind(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], result: 
     first = next(iter(bound.arguments.values()))
     if not operands or (not op.number_first and is_number(first)):
         raise _wrong_call(op, "takes a ttnn tensor as its first operand")
-    return Call(op, dict(bound.arguments), operands, result)
+    return CheckedCall(op, dict(bound.arguments), operands, result)
 
 
 def _not_a_tensor(op: Operation, name: str, text: str, value: Any) -> UsageError:
@@ -312,8 +315,8 @@ def _tensors(op: Operation, arguments: dict[str, Any]) -> Iterator[Tensor]:
             yield from (item for item in items if is_tensor(item))
 
 
-def _compute(call: Call, *parts: Tensor) -> Any:
-    """The result for the parts of the operands, and of the output tensor, that one device holds."""
+def _compute(call: CheckedCall, *parts: Tensor) -> Any:
+    """Compute the result for one device's parts of the operands and of the output tensor."""
     op, operands = call.op, parts[: len(call.operands)]
     if op.broadcasts:
         _check_broadcast(op, operands)
@@ -337,7 +340,7 @@ def _compute(call: Call, *parts: Tensor) -> Any:
 
 
 def _layout(
-    op: Operation, operands: tuple[Tensor, ...], by_tensor: dict[int, Tensor], call: Call
+    op: Operation, operands: tuple[Tensor, ...], by_tensor: dict[int, Tensor], call: CheckedCall
 ) -> Layout:
     """rule LAYOUT"""
     if op.layout is not None:
@@ -370,7 +373,7 @@ def _argument(value: Any, by_tensor: dict[int, Tensor], carrier: np.dtype[Any]) 
 
 
 def _number(value: Any, carrier: np.dtype[Any]) -> Any:
-    """A number among integers stays a float only if it has a fraction."""
+    """Convert a number; among integers it stays a float only if it has a fraction."""
     if carrier.kind == "i" and not float(value).is_integer():
         return float(value)
     try:
@@ -390,7 +393,7 @@ def _check_broadcast(op: Operation, tensors: tuple[Tensor, ...]) -> None:
         ) from None
 
 
-def _tensor(op: Operation, answer: Any, first: Tensor, like: Tensor, result: Result) -> Tensor:
+def _tensor(op: Operation, answer: Any, first: Tensor, like: Tensor, result: ResultPlace) -> Tensor:
     """rules LIKE, WHOLE and NAN"""
     values = np.asarray(answer)
     if op.nan is not None and like.dtype is bfloat16 and values.dtype.kind == "f":
@@ -423,7 +426,7 @@ def _tensor(op: Operation, answer: Any, first: Tensor, like: Tensor, result: Res
 
 
 def _config(first: Tensor, values: Array, layout: Layout) -> MemoryConfig | None:
-    """rule LIKE: the shards of one shape mean nothing for another."""
+    """rule LIKE: shards of one shape do not apply to another."""
     is_alike = (values.shape, layout) == (tuple(first.shape), first.layout)
     return first.config if is_alike or not first.is_sharded() else None
 

@@ -1,4 +1,4 @@
-"""Operations that arrange elements anew."""
+"""Operations that rearrange elements."""
 
 from __future__ import annotations
 
@@ -233,7 +233,7 @@ _slice = builtins.slice
 
 
 def part(x: Array, items: tuple[Any, ...]) -> Any:
-    """`x[items]` with ints, slices with a positive step, and `...`; ints must lie in the tensor."""
+    """Return `x[items]` with ints in range, slices with a positive step, and `...`."""
     dims = [item for item in items if item is not Ellipsis]
     if len(dims) > x.ndim or len(items) - len(dims) > 1:
         raise out_of_range(f"{len(items)} indices for a tensor of {x.ndim} dimensions")

@@ -1,4 +1,4 @@
-"""Convolutions, called as the real ttnn has it: every argument by its name."""
+"""Convolutions; like in the real ttnn, all arguments are keywords."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def _conv_transpose2d(
 
 
 def _flat(found: Any, bias: Any, activation: Any) -> Any:
-    """(1, 1, batch * height * width, channels), as the real one gives it."""
+    """Return (1, 1, batch * height * width, channels), like the real ttnn."""
     flat = found.reshape(1, 1, -1, found.shape[-1])
     if bias is not None:
         flat = flat + bias.reshape(1, 1, 1, -1)
@@ -137,7 +137,7 @@ def conv_transpose2d(
 
 
 def _edges(padding: Any) -> tuple[int, int, int, int]:
-    """(height, width) or (top, bottom, left, right)."""
+    """Return (top, bottom, left, right), also from (height, width)."""
     if len(padding) == 4:
         top, bottom, left, right = padding
         return top, bottom, left, right

@@ -68,7 +68,9 @@ def outcome(traces: dict[int, tuple[Items, ...]], seed: int | None = None) -> ob
     ran = TraceMachine(start, traces, 10**9)
     ran.run()
     stuck = [(task.node, task.kernel, task.blocked) for task in ran.stuck]
-    left = [(task.node, task.kernel, task.left(), task.position) for task in ran.stuck]
+    left = [
+        (task.node, task.kernel, task.remaining_iterations(), task.position) for task in ran.stuck
+    ]
     return stuck, left, ran.level, ran.free
 
 

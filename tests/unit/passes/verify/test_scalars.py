@@ -10,7 +10,7 @@ from xdsl.dialects import arith
 
 import ttl.frontend
 from ttl.passes.verify.scalars import FUNCTIONS
-from ttl.passes.verify.symbolic import UNKNOWN, lifted, value_of, variable_of, variables_of
+from ttl.passes.verify.symbolic import UNKNOWN, lift, value_of, variable_of, variables_of
 
 FRONTEND = Path(ttl.frontend.__file__).parent
 
@@ -34,19 +34,19 @@ def test_division(left: int, right: int) -> None:
 def test_sums_of_loop_variables_know_their_extremes() -> None:
     i, j = variable_of(range(2, 10, 3)), variable_of(range(4))
     add, sub, mul = (FUNCTIONS[kind] for kind in (arith.AddiOp, arith.SubiOp, arith.MuliOp))
-    value = lifted(add, (lifted(mul, (i, 4)), lifted(sub, (7, lifted(mul, (3, j))))))
+    value = lift(add, (lift(mul, (i, 4)), lift(sub, (7, lift(mul, (3, j))))))
     assert value.factors is not None
     assert value.extremes() == (2 * 4 + 7 - 9, 8 * 4 + 7)
     assert set(value.all_values()) == {
         4 * x + 7 - 3 * y for x in range(2, 10, 3) for y in range(4)
     }
-    assert lifted(sub, (i, i)) == 0
+    assert lift(sub, (i, i)) == 0
 
 
 def test_other_functions_are_enumerated() -> None:
     i = variable_of(range(10))
-    rest = lifted(FUNCTIONS[arith.RemSIOp], (i, 4))
+    rest = lift(FUNCTIONS[arith.RemSIOp], (i, 4))
     assert rest.factors is None and rest.extremes() == (0, 3)
     (variable,) = variables_of(rest)
     assert value_of(rest, {variable: 7}) == 3
-    assert lifted(FUNCTIONS[arith.AddiOp], (rest, UNKNOWN)) is UNKNOWN
+    assert lift(FUNCTIONS[arith.AddiOp], (rest, UNKNOWN)) is UNKNOWN

@@ -1,5 +1,6 @@
-// What a kernel calls of the chip. A unit that is compiled with TTL_RECORDS_CALLS tells the runtime
-// (calls.cpp) at every call of a device function; in any other these lines are nothing.
+// What a kernel calls of the chip, and its marks. A unit that is compiled with TTL_RECORDS_CALLS tells the
+// runtime at every call of a device function (calls.cpp) and at every mark (marks.cpp); in any other
+// these lines are nothing.
 #pragma once
 
 #include <cstdint>
@@ -39,6 +40,11 @@ struct Call {
 
 }  // namespace ttl_calls
 
+namespace ttl_trace {
+void mark(uint32_t kind, uint32_t mark, uint32_t number, int32_t place, uint32_t value);
+}
+
+#define TTL_MARK(...) ttl_trace::mark(__VA_ARGS__)
 #define TTL_CALL(line, computes, buffers, first, second, third)                             \
   const ttl_calls::Call ttl_call(__func__, static_cast<int>(line), ttl_calls::Buffers buffers, \
                                  {static_cast<uint32_t>(first), static_cast<uint32_t>(second), \
@@ -70,6 +76,7 @@ struct Call {
 
 #else
 
+#define TTL_MARK(...)
 #define TTL_COMPUTES_TIMES(...)
 #define TTL_COMPUTES(...)
 #define TTL_USES(...)
