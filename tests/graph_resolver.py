@@ -13,11 +13,11 @@ from ttl.artifact import (
     CoreArguments,
     Kernel,
     Operand,
-    Semaphore,
+    SemaphorePlan,
     ThreadKind,
     to_json,
 )
-from ttl.driver.specs import TensorSpec, compile_from_spec
+from ttl.driver.specs import DescribedTensor, compile_from_spec
 from ttl.semantics.dtypes import bfloat16, float32
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 from ttl.semantics.tensor_layout import parse_layout
@@ -51,7 +51,7 @@ def resolve_operation(
         layout = parse_layout(text)
         arranged = TILE_LAYOUT if layout.is_tiled else ROW_MAJOR_LAYOUT
         config = memory_config_of(layout)
-        specs.append(TensorSpec(tuple(shape), elements[dtype], arranged, config))
+        specs.append(DescribedTensor(tuple(shape), elements[dtype], arranged, config))
     compiled = compile_from_spec(OPERATIONS[operation_id], specs)
     return json.dumps(to_json(compiled)).encode()
 
@@ -153,7 +153,7 @@ def multicast(**asked: Any) -> bytes:
         (Buffer("tile", 0, "BFloat16", 1, 2), Buffer("word", 1, "BFloat16", 2, 1)),
         tuple(Operand(f"t{sum(s)}", tuple(s), "bfloat16", "TILE") for s in asked["shapes"]),
         ((0, 0), last),
-        (Semaphore(0), Semaphore(1)),
+        (SemaphorePlan(0), SemaphorePlan(1)),
     )
     return json.dumps(to_json(compiled, format_version=2)).encode()
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ttl.semantics.dtypes import A_DIGITS, to_tf32
-from ttl.semantics.ops import REQUIRED, BlockOp, Kind
+from ttl.semantics.ops import REQUIRED, BlockOp, ParameterKind
 
 # What stands for operands that say where, by their name in the table.
 CONDITIONS = {"c": "ttl.math.frac(a_blk) * (a_blk > b_blk)", "m": "(b_blk > 0.5)"}
@@ -30,7 +30,7 @@ def whole_numbers_of(op: BlockOp) -> dict[str, int]:
     """The same for integers, so that every integer type has them: -1 to 4 becomes 0 to 250."""
     kinds = {parameter.name: parameter.kind for parameter in op.parameters}
     return {
-        name: round(50 * (number + 1)) if kinds[name] is Kind.NUMBER else number
+        name: round(50 * (number + 1)) if kinds[name] is ParameterKind.NUMBER else number
         for name, number in numbers_of(op).items()
     }
 

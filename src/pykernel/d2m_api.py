@@ -54,10 +54,10 @@ from .iteration import (
 from .memory import check_memory, read_system_text
 from .mistakes import NotImplementedYet, diagnostic, in_words_of_pykernel, wrong_type, wrong_value
 from .objects import ARGUMENTS, STREAMS, CircularBuffer, MemTx, Semaphore, Stream, TensorBlock
-from .operands import Operand, array_of, copy_back, is_tensor, make_operands, write_array
+from .operands import Argument, array_of, copy_back, is_tensor, make_operands, write_array
 from .padding import padding_warnings
 from .program import BoundProgram, Call, Program, check_call, check_written, make_operation
-from .threads import Thread, make_thread
+from .threads import ThreadFunction, make_thread
 
 if TYPE_CHECKING:
     from ttl.driver import Driver
@@ -69,7 +69,7 @@ __all__ = [
     "maximum", "pykernel_gen", "recip", "rowmax", "rowsum", "rsqrt", "sqrt", "transpose",
 ]  # fmt: skip
 
-Maker = Callable[[Callable[..., object]], Thread]
+Maker = Callable[[Callable[..., object]], ThreadFunction]
 
 
 def compute(verbose: bool = False) -> Maker:
@@ -234,12 +234,12 @@ class PykernelFunction:
             operation(*tensors)
             write_folder(operation.compile(*tensors), folder)
 
-    def _write_flatbuffer(self, operands: Sequence[Operand], file: str) -> None:
+    def _write_flatbuffer(self, operands: Sequence[Argument], file: str) -> None:
         """Write one GenericOp by calling the function again with tensor specs."""
-        from ttl.driver.specs import TensorSpec
+        from ttl.driver.specs import DescribedTensor
 
         compile_operation = import_module("ttgraph.flatbuffer").compile_operation  # above this
-        specs = [TensorSpec(each.layout.collapsed_shape, each.dtype) for each in operands]
+        specs = [DescribedTensor(each.layout.collapsed_shape, each.dtype) for each in operands]
         with writing(file):
             Path(file).write_bytes(compile_operation(self, specs))
 

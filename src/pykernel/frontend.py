@@ -34,7 +34,7 @@ from .products import find_undecided_stores
 from .program import Call
 from .tensor_types import device_type, host_type, stream_type
 from .thread_builder import ThreadBuilder
-from .threads import Thread
+from .threads import ThreadFunction
 
 
 def build_module(call: Call, program: Program, target: Target) -> ModuleOp:
@@ -67,7 +67,7 @@ def build_module(call: Call, program: Program, target: Target) -> ModuleOp:
 
 
 def _region(
-    call: Call, thread: Thread, program: Program, target: Target, mistakes: list[Diagnostic]
+    call: Call, thread: ThreadFunction, program: Program, target: Target, mistakes: list[Diagnostic]
 ) -> Region:
     builder = ThreadBuilder(call, thread, program, target)
     for argument, handle in zip(thread.parameters, _handles(call, program), strict=True):
@@ -91,7 +91,7 @@ def _region(
     return Region(block)
 
 
-def _show(thread: Thread, body: Block) -> None:
+def _show(thread: ThreadFunction, body: Block) -> None:
     """Print the thread's operations before any pass, for `verbose=True`."""
     print(f"thread `{thread.name}`:", file=sys.stderr)
     Printer(stream=sys.stderr).print_block(body)

@@ -23,7 +23,7 @@ from ttl.semantics.tensors import TensorSlice
 from ttl.semantics.types import Shape
 
 from .mistakes import NotImplementedYet, diagnostic, refused, wrong_type
-from .operands import Operand
+from .operands import Argument
 
 __all__ = ["BlockScope", "CircularBuffer", "MemTx", "Semaphore", "Stream", "TensorBlock"]
 
@@ -55,7 +55,7 @@ class Stream(Described):
         self.name = name
         self.argument, self.span = tensor, span
         STREAMS.get().append(self)
-        self.operand: Operand  # set when the program is called
+        self.operand: Argument  # set when the program is called
 
     @property
     def key_parts(self) -> tuple[object, ...]:
@@ -129,7 +129,7 @@ class CircularBuffer(Described):
         "push": "leave it out: what was reserved is pushed at the end of its body",
     }
 
-    def __init__(self, buffer: DataflowBuffer, operand: Operand):
+    def __init__(self, buffer: DataflowBuffer, operand: Argument):
         self.buffer, self.operand = buffer, operand
         # Is it the output, with one block that is the core's shard, held from reserve to the end?
         self.is_aliased = False

@@ -23,7 +23,7 @@ ELEMENTS: dict[str, DType] = {"float32": float32, "float16": float16, "bfloat16"
 
 
 @dataclass(frozen=True, slots=True)
-class Operand:
+class Argument:
     """A tensor of the program, prepared for the device."""
 
     name: str
@@ -60,7 +60,7 @@ def make_operands(
     grids: Sequence[Shape],
     memory_space: str,
     call: str,
-) -> tuple[Operand, ...]:
+) -> tuple[Argument, ...]:
     found, free = [], dict(names)
     for position, value in enumerate(given):
         # Use the parameter's name; a tensor may be passed twice.
@@ -71,7 +71,7 @@ def make_operands(
     return tuple(found)
 
 
-def _operand(value: object, name: str, grid: Shape, memory_space: str, call: str) -> Operand:
+def _operand(value: object, name: str, grid: Shape, memory_space: str, call: str) -> Argument:
     if not is_tensor(value):
         raise wrong_type(
             f"argument `{name}` of {call} is a {type(value).__name__}",
@@ -80,7 +80,7 @@ def _operand(value: object, name: str, grid: Shape, memory_space: str, call: str
         )
     layout = MetalLayout(tuple(value.shape), "l1" if memory_space == "L1" else "dram")
     layout.check(grid)
-    return Operand(name, value, to_layout(value, name, layout), layout, grid)
+    return Argument(name, value, to_layout(value, name, layout), layout, grid)
 
 
 def check_dtype(value: TensorLike, name: str) -> DType:
@@ -125,7 +125,7 @@ def array_of(value: object) -> Array:
     return np.asarray(values.numpy())
 
 
-def copy_back(output: Operand) -> None:
+def copy_back(output: Argument) -> None:
     """Copy the device's output into the user's tensor."""
     if output.tensor is output.argument:
         return

@@ -13,7 +13,7 @@ from ttl.source.trees import value_around
 from .broadcasts import REDUCING, is_one_of
 from .functions import rowsum
 from .program import Call
-from .threads import Thread
+from .threads import ThreadFunction
 
 
 def padding_warnings(call: Call) -> list[Diagnostic]:
@@ -30,7 +30,7 @@ def padding_warnings(call: Call) -> list[Diagnostic]:
     return [each for thread in threads for each in _reductions(thread, ragged[0])]
 
 
-def _reductions(thread: Thread, tensor: str) -> Iterator[Diagnostic]:
+def _reductions(thread: ThreadFunction, tensor: str) -> Iterator[Diagnostic]:
     calls = (node for node in thread.nodes if isinstance(node, tree.Call) and node.arguments)
     for node in calls:
         which: Any = value_around(node.function, thread.function)

@@ -20,9 +20,9 @@ from ttl.semantics.types import Shape
 from .iteration import Iteration, Iterations, Mover
 from .mistakes import wrong_type, wrong_value
 from .objects import STREAMS, CircularBuffer, Semaphore, Stream
-from .operands import Operand
+from .operands import Argument
 from .running import MethodCall, Moves, bind_kernel, chain_threads, make_calling_kernel
-from .threads import Thread, bind_thread, check_threads
+from .threads import ThreadFunction, bind_thread, check_threads
 
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
@@ -36,10 +36,10 @@ MOVER = ".mover"
 class Program:
     """The threads of a kernel; call it with the tensors, the output last."""
 
-    def __init__(self, *threads: Thread):
+    def __init__(self, *threads: ThreadFunction):
         self.span = calling_span()
         for thread in threads:
-            if not isinstance(thread, Thread):
+            if not isinstance(thread, ThreadFunction):
                 raise wrong_type(
                     f"Program() was given {thread!r}, which is no thread",
                     "decorate its functions with @compute() or @datamovement()",
@@ -74,7 +74,7 @@ class Program:
 class BoundProgram:
     """The threads and the user's tensors that they were called with."""
 
-    threads: tuple[Thread, ...]
+    threads: tuple[ThreadFunction, ...]
     tensors: tuple[object, ...]
     made_streams: tuple[Stream, ...] = ()  # including streams that no thread captures
 
@@ -95,14 +95,14 @@ class Call:
 
     name: str
     program: BoundProgram
-    operands: tuple[Operand, ...]
+    operands: tuple[Argument, ...]
     grid: Shape  # rows, columns
     use_tile_matmul: bool = True
     iteration: Iteration | None = None  # in affine form
     system_desc: str = ""  # of a described device: see memory.py
 
     @property
-    def output(self) -> Operand:
+    def output(self) -> Argument:
         return self.operands[-1]
 
     @property
@@ -145,7 +145,7 @@ class Call:
 
     # Buffer uses ----------------------------------------------------------------------------------
 
-    def callers(self, method: str, position: int = -1) -> list[Thread]:
+    def callers(self, method: str, position: int = -1) -> list[ThreadFunction]:
         """Return the threads that call a method of a buffer, by default of the output's."""
         return [t for t in self.program.threads if method in t.calls_on(t.buffers[position])]
 
@@ -155,11 +155,11 @@ class Call:
         return is_read and not self.callers("reserve", position) and not self.is_streamed(position)
 
     @property
-    def writers(self) -> list[Thread]:
+    def writers(self) -> list[ThreadFunction]:
         return self.callers("reserve")
 
     @property
-    def takers(self) -> list[Thread]:
+    def takers(self) -> list[ThreadFunction]:
         """Return the threads that take the output's blocks from another thread."""
         return [thread for thread in self.callers("pop") if thread not in self.writers]
 
@@ -174,16 +174,16 @@ class Call:
         return bool(self.writers) and not self.takers
 
     @property
-    def movers(self) -> list[tuple[Thread, ...]]:
+    def movers(self) -> list[tuple[ThreadFunction, ...]]:
         """Group data movement threads: a core has two kernels, so the second takes the rest."""
         threads = tuple(thread for thread in self.program.threads if not thread.is_compute)
         return [group for group in (threads[:1], threads[1:]) if group]
 
     @property
-    def kernels(self) -> list[tuple[Thread, ...]]:
+    def kernels(self) -> list[tuple[ThreadFunction, ...]]:
         return [*self.movers, *((each,) for each in self.program.threads if each.is_compute)]
 
-    def moves(self, thread: Thread) -> Moves:
+    def moves(self, thread: ThreadFunction) -> Moves:
         """Return the thread's moves for the buffers that are a core's part of a tensor."""
         fills = any(thread is each[0] for each in self.movers[:1])
         pushes = thread in self.writers and self.is_written_back and self.iteration is None
@@ -194,7 +194,7 @@ class Call:
             ((output, "push_shard"),) * pushes + ((output, "empty"),) * empties,
         )
 
-    def _fills(self, thread: Thread) -> tuple[MethodCall, ...]:
+    def _fills(self, thread: ThreadFunction) -> tuple[MethodCall, ...]:
         names = enumerate(thread.buffers)
         return tuple((name, "fill") for n, name in names if self.is_prefilled(n))
 
@@ -206,7 +206,7 @@ class Call:
         fills = () if self.movers else self._fills(thread)
         return Moves(fills, ((thread.buffers[-1], "empty"),) * has_room)
 
-    def uses(self, threads: Sequence[Thread]) -> frozenset[tuple[str, str]]:
+    def uses(self, threads: Sequence[ThreadFunction]) -> frozenset[tuple[str, str]]:
         """Return the uses of buffers by threads and moves, in the language's words."""
         return frozenset(
             (USES[method], name)
@@ -298,11 +298,11 @@ class OperationBody:
         return found
 
 
-def _by_parameter(thread: Thread, objects: Iterable[object]) -> dict[str, object]:
+def _by_parameter(thread: ThreadFunction, objects: Iterable[object]) -> dict[str, object]:
     return dict(zip(thread.names_of_parameters, objects, strict=True))
 
 
-def parameter_span(thread: Thread, name: str) -> Span:
+def parameter_span(thread: ThreadFunction, name: str) -> Span:
     return thread.span(next(each for each in thread.parameters if each.variable.name == name))
 
 
@@ -374,7 +374,9 @@ def _check_affine(call: Call) -> None:
         )
 
 
-def _wrong_end(call: Call, thread: Thread, position: int, what: str, help_text: str) -> Exception:
+def _wrong_end(
+    call: Call, thread: ThreadFunction, position: int, what: str, help_text: str
+) -> Exception:
     name = thread.buffers[position]
     text = f"thread `{thread.name}` {what.format(name)}"
     return wrong_value(text, help_text, parameter_span(thread, name), codes.BUFFER_ENDS)

@@ -17,7 +17,7 @@ from ttl.source.code import with_names
 from ttl.source.making import make_call, make_function, method_call, outer_name
 from ttl.source.python import as_code
 
-from .threads import Thread
+from .threads import ThreadFunction
 
 COUNTERS, ITERATIONS = ".counters", ".iterations"
 MethodCall = tuple[str, str]  # the name of an object, and a method
@@ -35,7 +35,7 @@ class Moves:
 
 
 def bind_kernel(
-    thread: Thread, values: dict[str, object], moves: Moves, iterations: object = None
+    thread: ThreadFunction, values: dict[str, object], moves: Moves, iterations: object = None
 ) -> FunctionType:
     """Bind the thread's parameters to `values`; its body runs for each of `iterations`."""
     body = thread.definition.body
@@ -48,7 +48,7 @@ def bind_kernel(
     return _bind(thread, thread.definition.name, (*before, *body, *after), values)
 
 
-def chain_threads(threads: Sequence[Thread], functions: list[FunctionType]) -> FunctionType:
+def chain_threads(threads: Sequence[ThreadFunction], functions: list[FunctionType]) -> FunctionType:
     """Make one kernel of threads that share a processor, in their order."""
     if len(functions) == 1:
         return functions[0]
@@ -62,13 +62,13 @@ def chain_threads(threads: Sequence[Thread], functions: list[FunctionType]) -> F
 
 
 def make_calling_kernel(
-    thread: Thread, name: str, calls: Iterable[MethodCall], values: Mapping[str, object]
+    thread: ThreadFunction, name: str, calls: Iterable[MethodCall], values: Mapping[str, object]
 ) -> FunctionType:
     """Make a kernel that only calls our methods, at the lines of `thread`."""
     return _bind(thread, name, _calls(thread, calls), values)
 
 
-def _calls(thread: Thread, calls: Iterable[MethodCall]) -> tree.Body:
+def _calls(thread: ThreadFunction, calls: Iterable[MethodCall]) -> tree.Body:
     """Make the calls, each at the place of the thread's parameter."""
     places = {each.variable.name: each.place for each in thread.parameters}
     found = []
@@ -78,7 +78,9 @@ def _calls(thread: Thread, calls: Iterable[MethodCall]) -> tree.Body:
     return tuple(found)
 
 
-def _bind(thread: Thread, name: str, body: tree.Body, values: Mapping[str, object]) -> FunctionType:
+def _bind(
+    thread: ThreadFunction, name: str, body: tree.Body, values: Mapping[str, object]
+) -> FunctionType:
     """Make a function whose free names are the thread's cells and `values`."""
     function = make_function(name, body, thread.definition.place, Scope(name))
     own, bound = thread.function.__code__, {**values, **thread.names}

@@ -7,10 +7,10 @@ from xdsl.dialects.builtin import TensorType
 from ttl.dialects.metal import MetalLayoutAttr
 from ttl.dialects.ttcore import TileType
 
-from .operands import Operand
+from .operands import Argument
 
 
-def device_type(operand: Operand) -> TensorType:
+def device_type(operand: Argument) -> TensorType:
     layout = MetalLayoutAttr.of(operand.layout)
     return TensorType(TileType.of(operand.dtype), operand.device_shape, layout)
 
@@ -23,5 +23,5 @@ def stream_type(type: TensorType) -> TensorType:
     return TensorType(type.element_type, type.get_shape(), view)
 
 
-def host_type(operand: Operand) -> TensorType:
+def host_type(operand: Argument) -> TensorType:
     return TensorType(TileType.of(operand.dtype).element, operand.layout.logical_shape)

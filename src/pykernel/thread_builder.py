@@ -52,7 +52,7 @@ from .objects import (
 from .program import Call
 from .scopes import OpenBody, open_body, store, with_body
 from .tensor_types import device_type, stream_type
-from .threads import Thread
+from .threads import ThreadFunction
 
 
 class _Names(Environment):
@@ -69,7 +69,7 @@ class _Names(Environment):
 class ThreadBuilder(Translation):
     """The state of translating one thread; its parameters are the arguments of its region."""
 
-    def __init__(self, call: Call, thread: Thread, program: Program, target: Target):
+    def __init__(self, call: Call, thread: ThreadFunction, program: Program, target: Target):
         kernel = KernelFunction(thread.kind, thread.function)
         environment = _Names((thread.function,), thread.names)
         nets = Nets((), program.grid)

@@ -33,7 +33,7 @@ PLAIN = Kinds.POSITIONAL_OR_KEYWORD
 
 
 @dataclass(frozen=True, slots=True)
-class Thread:
+class ThreadFunction:
     """A function decorated with @compute() or @datamovement()."""
 
     kind: KernelKind
@@ -135,7 +135,9 @@ def _given(node: tree.Node, binding: Binding) -> Iterator[tree.Expression]:
         yield from (v for t, v in pairs if isinstance(t, tree.Target) and t.binding is binding)
 
 
-def make_thread(kind: KernelKind, function: Any, verbose: bool, span: Span | None) -> Thread:
+def make_thread(
+    kind: KernelKind, function: Any, verbose: bool, span: Span | None
+) -> ThreadFunction:
     found = tree_of(function) if isinstance(function, FunctionType) else None
     if found is None or found.is_lambda:
         text = f"the source of {getattr(function, '__name__', function)!r} is not available"
@@ -145,7 +147,7 @@ def make_thread(kind: KernelKind, function: Any, verbose: bool, span: Span | Non
     if OLDER in written.values():
         found = modernize_thread(found, {name for name in written if written[name] == OLDER})
     kinds = {name: ANNOTATIONS.get(word) for name, word in written.items()}
-    return Thread(kind, function, without_updates(found), kinds, verbose)
+    return ThreadFunction(kind, function, without_updates(found), kinds, verbose)
 
 
 def _annotation(parameter: tree.Parameter, function: FunctionType) -> str:
@@ -165,7 +167,7 @@ def _annotation(parameter: tree.Parameter, function: FunctionType) -> str:
     return getattr(found, "__name__", "") if is_ours else word
 
 
-def bind_thread(thread: Thread, tensors: Sequence[object]) -> Thread:
+def bind_thread(thread: ThreadFunction, tensors: Sequence[object]) -> ThreadFunction:
     """Rewrite a thread for a call with these tensors, as both backends evaluate it."""
     thread = _reading_own_parts(thread, tensors)
     shapes = [tuple(getattr(tensor, "shape", ())) for tensor in tensors]
@@ -177,7 +179,7 @@ def bind_thread(thread: Thread, tensors: Sequence[object]) -> Thread:
     return replace(thread, definition=found, names=names)
 
 
-def _reading_own_parts(thread: Thread, tensors: Sequence[object]) -> Thread:
+def _reading_own_parts(thread: ThreadFunction, tensors: Sequence[object]) -> ThreadFunction:
     """Bind unnamed streams of tensors in the older spelling: see older.py, rule OWN."""
     used = {node.binding.name for node in thread.names_around}
     pairs = zip(thread.names_of_parameters, tensors, strict=False)
@@ -193,7 +195,7 @@ def _stream(tensor: object) -> Stream:
 # Checks -------------------------------------------------------------------------------------------
 
 
-def check_threads(threads: Sequence[Thread]) -> None:
+def check_threads(threads: Sequence[ThreadFunction]) -> None:
     """Raise WrongType with every mistake in the threads before they run."""
     found = [mistake for thread in threads for check in CHECKS for mistake in check(thread)]
     if not found:
@@ -202,7 +204,7 @@ def check_threads(threads: Sequence[Thread]) -> None:
         raise WrongType(*found)
 
 
-def _annotations(thread: Thread) -> Iterator[Diagnostic]:
+def _annotations(thread: ThreadFunction) -> Iterator[Diagnostic]:
     for each in thread.definition.parameters:
         name = each.variable.name
         if each.kind != PLAIN:
@@ -218,7 +220,7 @@ def _annotations(thread: Thread) -> Iterator[Diagnostic]:
         yield thread.mistake(each, text, help_text)
 
 
-def _captures(thread: Thread) -> Iterator[Diagnostic]:
+def _captures(thread: ThreadFunction) -> Iterator[Diagnostic]:
     for name, value in thread.captures().items():
         if isinstance(value, Stream) or type(value) is int:
             continue
@@ -228,7 +230,7 @@ def _captures(thread: Thread) -> Iterator[Diagnostic]:
         yield thread.mistake(place, text, help_text)
 
 
-def _unknown_names(thread: Thread) -> Iterator[Diagnostic]:
+def _unknown_names(thread: ThreadFunction) -> Iterator[Diagnostic]:
     """Report names without a value, each once."""
     first: dict[str, tree.Name] = {}
     for node in thread.names_around:
@@ -243,7 +245,7 @@ def _unknown_names(thread: Thread) -> Iterator[Diagnostic]:
         yield thread.mistake(node, text, help_text, codes.UNKNOWN_NAME)
 
 
-def _handed_on(thread: Thread) -> Iterator[Diagnostic]:
+def _handed_on(thread: ThreadFunction) -> Iterator[Diagnostic]:
     """Report buffers passed on: only methods called by name show who fills and empties them."""
     functions = [node.function for node in thread.nodes if isinstance(node, tree.Call)]
     owners = {node.owner for node in functions if isinstance(node, tree.Attribute)}
@@ -254,7 +256,7 @@ def _handed_on(thread: Thread) -> Iterator[Diagnostic]:
             yield thread.mistake(node, text, help_text)
 
 
-def _arguments(thread: Thread) -> Iterator[Diagnostic]:
+def _arguments(thread: ThreadFunction) -> Iterator[Diagnostic]:
     """Report arguments of pop() and reserve(), which take one block."""
     for node in thread.nodes:
         if isinstance(node, tree.Call) and node.given and thread.acquired(node) is not None:
@@ -263,14 +265,14 @@ def _arguments(thread: Thread) -> Iterator[Diagnostic]:
             yield thread.mistake(node, text, help_text)
 
 
-def _broadcasts(thread: Thread) -> Iterator[Diagnostic]:
+def _broadcasts(thread: ThreadFunction) -> Iterator[Diagnostic]:
     for node in find_undecided(thread.definition, thread.function):
         text = f"`{as_text(node)}` calculates with a column of values on one path only"
         help_text = "write bcast(column, block) for what rowmax() or rowsum() gives"
         yield thread.mistake(node, text, help_text, codes.SHAPE_MISMATCH)
 
 
-def _stores_to_inputs(thread: Thread) -> Iterator[Diagnostic]:
+def _stores_to_inputs(thread: ThreadFunction) -> Iterator[Diagnostic]:
     """Report stores into blocks of pop(), unless it is the output, which is reserved first."""
     for node in thread.nodes:
         if not (isinstance(node, tree.Attribute) and node.name == "store"):
@@ -281,7 +283,7 @@ def _stores_to_inputs(thread: Thread) -> Iterator[Diagnostic]:
             yield thread.mistake(node, text, "store into a block of reserve()", codes.BLOCK_STATE)
 
 
-def _syntax(thread: Thread) -> Iterator[Diagnostic]:
+def _syntax(thread: ThreadFunction) -> Iterator[Diagnostic]:
     for node in own_nodes(thread.definition):
         if (keyword := _refused(node)) is not None:
             text = f"`{keyword}` in thread `{thread.name}`"
@@ -302,7 +304,7 @@ def _refused(node: tree.Node) -> str | None:
     return _REFUSED.get(type(node))
 
 
-def _different(thread: Thread, first: Thread) -> Iterator[Diagnostic]:
+def _different(thread: ThreadFunction, first: ThreadFunction) -> Iterator[Diagnostic]:
     if [*thread.kinds.values()] != [*first.kinds.values()]:
         text = f"threads `{first.name}` and `{thread.name}` have different parameters"
         help_text = "all threads take the same circular buffers, then the same semaphores"

@@ -41,8 +41,8 @@ def compile(function: Function, **options: object) -> Function:
     if _is_module(function, "flax.nnx"):
         return CompiledModule(function, options)
     if _is_module(function, "flax.linen"):
-        return Compiled(function.apply, options)  # type: ignore[attr-defined]
-    return Compiled(function, options)
+        return CompiledFunction(function.apply, options)  # type: ignore[attr-defined]
+    return CompiledFunction(function, options)
 
 
 def _is_module(function: object, package: str) -> bool:
@@ -109,7 +109,7 @@ def _static_names(
     return frozenset(found)
 
 
-class Compiled:
+class CompiledFunction:
     """Function of jax as a function of arrays."""
 
     def __init__(self, function: Function, options: dict[str, Any]):
@@ -184,7 +184,7 @@ class CompiledModule:
 
     def __init__(self, module: Any, options: dict[str, Any]):
         self.module, self._options = module, options
-        self._functions: Recent[Compiled] = Recent(MOST_KEPT)
+        self._functions: Recent[CompiledFunction] = Recent(MOST_KEPT)
 
     def __call__(self, *arguments: object, **named: object) -> Any:
         from flax import nnx
@@ -198,14 +198,14 @@ class CompiledModule:
         function, state = self._split()
         return function.lower(state, *arguments, **named)
 
-    def _split(self) -> tuple[Compiled, Any]:
+    def _split(self) -> tuple[CompiledFunction, Any]:
         """Return a function of the module's variables, and the variables."""
         from flax import nnx
 
         structure, state = nnx.split(self.module)
         return self._functions.get(structure, lambda: self._function(structure)), state
 
-    def _function(self, structure: Any) -> Compiled:
+    def _function(self, structure: Any) -> CompiledFunction:
         from flax import nnx
 
         def call(state: object, *arguments: object, **named: object) -> object:
@@ -213,7 +213,7 @@ class CompiledModule:
             result = module(*arguments, **named)
             return result, nnx.state(module)
 
-        return Compiled(call, self._options)
+        return CompiledFunction(call, self._options)
 
 
 # Arrays -------------------------------------------------------------------------------------------
@@ -254,4 +254,4 @@ def _is_key(value: object) -> bool:
     return dtype is not None and jnp.issubdtype(dtype, jax.dtypes.prng_key)
 
 
-__all__: Sequence[str] = ("Compiled", "CompiledModule", "Lowered", "compile")
+__all__: Sequence[str] = ("CompiledFunction", "CompiledModule", "Lowered", "compile")

@@ -27,7 +27,7 @@ from ttl.semantics.dtypes import Array, DType
 if TYPE_CHECKING:
     from xdsl.dialects.builtin import ModuleOp
 
-    from ttl.ttnn.operations.run import Operation
+    from ttl.ttnn.operations.run import TtnnOperation
 
 _UNARY = (
     "abs", "ceil", "cos", "exp", "expm1", "floor", "gelu", "log", "neg", "reciprocal", "relu",
@@ -51,7 +51,7 @@ class Calls:
     results: list[object] = field(default_factory=list)
 
     def __call__(
-        self, op: Operation, args: tuple[object, ...], kwargs: dict[str, object]
+        self, op: TtnnOperation, args: tuple[object, ...], kwargs: dict[str, object]
     ) -> object:
         try:
             with made_by(None):
@@ -74,7 +74,7 @@ def made_by(calls: Calls | None) -> Iterator[None]:
 
 
 def _result(
-    op: Operation, args: tuple[object, ...], kwargs: dict[str, object], config: Config
+    op: TtnnOperation, args: tuple[object, ...], kwargs: dict[str, object], config: Config
 ) -> object:
     given = _bind(op, args, kwargs)
     arrays = {name: array_of(value) for name, value in given.items() if is_tensor(value)}
@@ -85,7 +85,7 @@ def _result(
     return _make_like(first, _computed(op, given, arrays, dtype, config), dtype)
 
 
-def _bind(op: Operation, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, Any]:
+def _bind(op: TtnnOperation, args: tuple[object, ...], kwargs: dict[str, object]) -> dict[str, Any]:
     kwargs = {op.also.get(name, name): value for name, value in kwargs.items()}
     _require_nothing(op, [name for name in kwargs if name not in op.signature.parameters])
     try:
@@ -112,7 +112,7 @@ def _make_like(first: Any, values: Array, dtype: DType) -> object:
 
 
 def _computed(
-    op: Operation, given: Mapping[str, object], arrays: Arrays, dtype: DType, config: Config
+    op: TtnnOperation, given: Mapping[str, object], arrays: Arrays, dtype: DType, config: Config
 ) -> Array:
     from ttgraph.d2m_graph import lower_ttir, run_ttir
 
@@ -128,7 +128,9 @@ def _computed(
     return wanted.astype(dtype.storage)
 
 
-def _call(op: Operation, given: Mapping[str, Any], arrays: Arrays) -> tuple[str, list[Array], str]:
+def _call(
+    op: TtnnOperation, given: Mapping[str, Any], arrays: Arrays
+) -> tuple[str, list[Array], str]:
     """Return the ttir name, operands, and attributes as text; raise RuleBroken if it has none."""
     name, operands, attributes = _SAME.get(op.name, op.name), [*arrays.values()], ""
     defaults = op.signature.parameters
@@ -166,7 +168,7 @@ def _along(dim: Any, keeps: bool, rank: int) -> str:
     return f"dim_arg = [{listed}], keep_dim = {str(keeps).lower()}"
 
 
-def _require_nothing(op: Operation, options: Iterable[str]) -> None:
+def _require_nothing(op: TtnnOperation, options: Iterable[str]) -> None:
     for name in options:
         raise refused(f"{op.spelling} with `{name}` in a pykernel function", "leave it out")
 

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from ttl.diagnostics import Code, Severity, codes
-from ttl.diagnostics.diagnostic import Effect
+from ttl.diagnostics.diagnostic import ChipEffect
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "severity.md"
 
@@ -95,9 +95,9 @@ def _row(code: Code) -> str:
     return f"| {link} | {code.slug} | {severity} | {why} |\n"
 
 
-def unused_effects() -> set[Effect]:
+def unused_effects() -> set[ChipEffect]:
     used = [(code.effect, code.milder) for code in codes.CATALOGUE.values()]
-    return set(Effect).difference(*used)
+    return set(ChipEffect).difference(*used)
 
 
 def is_up_to_date() -> bool:

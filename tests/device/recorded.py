@@ -16,7 +16,7 @@ from ttl.artifact import (
     CoreArguments,
     Kernel,
     Operand,
-    Semaphore,
+    SemaphorePlan,
     ThreadKind,
 )
 
@@ -64,7 +64,7 @@ def recorded_operation(
         buffers=tuple(_buffer(each, wide, addresses) for each in fields["cbs"]),
         operands=tuple(operands),
         core_range=(tuple(corners[0]), tuple(corners[1])),
-        semaphores=tuple(Semaphore(s["id"], s["initial_value"]) for s in fields["semaphores"]),
+        semaphores=tuple(SemaphorePlan(s["id"], s["initial_value"]) for s in fields["semaphores"]),
         pipe_scratch_bytes=scratch_bytes,
     )  # fmt: skip
 

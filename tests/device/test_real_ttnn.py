@@ -25,7 +25,7 @@ from ttl.artifact import (
     CoreArguments,
     Kernel,
     Operand,
-    Semaphore,
+    SemaphorePlan,
     ThreadKind,
     write_folder,
 )
@@ -66,7 +66,7 @@ EVERYTHING = CompiledOperation(
     ),
     operands=tuple(Operand(name, (64, 32), "bfloat16", "TILE") for name in "abc"),
     core_range=((1, 2), (2, 3)),
-    semaphores=(Semaphore(0), Semaphore(3, 0xFFFFFFFF)),
+    semaphores=(SemaphorePlan(0), SemaphorePlan(3, 0xFFFFFFFF)),
 )
 
 

@@ -26,7 +26,7 @@ from op_samples import values_of
 from ttl import ttnn
 from ttl.diagnostics import RuleBroken
 from ttl.semantics.dtypes import DTYPES, DType, bfloat16
-from ttl.semantics.ops import BLOCK_OPS, BlockOp, Kind, Parameter, bind, result_type
+from ttl.semantics.ops import BLOCK_OPS, BlockOp, Parameter, ParameterKind, bind, result_type
 from ttl.semantics.ops.rules import OPEN
 from ttl.semantics.types import BlockType
 
@@ -54,11 +54,11 @@ def blocks_of(shape: tuple[int, int]) -> dict[str, Shape]:
 
 
 def choices_of(parameter: Parameter, shape: tuple[int, int]) -> tuple[Any, ...]:
-    if parameter.kind is Kind.DIMS:
+    if parameter.kind is ParameterKind.DIMS:
         return DIMS
-    if parameter.kind in (Kind.DTYPE, Kind.FLAG):
+    if parameter.kind in (ParameterKind.DTYPE, ParameterKind.FLAG):
         return (parameter.default,)
-    return (shape,) if parameter.kind is Kind.SHAPE else (3,)
+    return (shape,) if parameter.kind is ParameterKind.SHAPE else (3,)
 
 
 def calls_of(op: BlockOp, shape: tuple[int, int]) -> Iterator[tuple[str, Shape]]:

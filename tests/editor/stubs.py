@@ -26,7 +26,7 @@ from ttl import sim, ttnn
 from ttl.language.functions import FLAT, Function
 from ttl.language.old_names import OLD_NAMES
 from ttl.semantics.dtypes import DType
-from ttl.semantics.ops import BLOCK_OPS, BlockOp, Kind
+from ttl.semantics.ops import BLOCK_OPS, BlockOp, ParameterKind
 from ttl.ttnn.operations import OPERATIONS
 
 SOURCES = Path(__file__).parents[2] / "src"
@@ -34,8 +34,8 @@ HEAD = '"""{}"""\n\n# ruff: noqa\n# Written by `python tests/editor/stubs.py`; d
 EXPRESSION = "BlockExpression"
 LONGEST = 100  # line
 TYPES = {
-    Kind.NUMBER: "float", Kind.NATURAL: "int", Kind.INTEGER: "int", Kind.FLAG: "bool",
-    Kind.DIMS: "int | Sequence[int]", Kind.DTYPE: "Any", Kind.SHAPE: "Sequence[int] | None",
+    ParameterKind.NUMBER: "float", ParameterKind.NATURAL: "int", ParameterKind.INTEGER: "int", ParameterKind.FLAG: "bool",
+    ParameterKind.DIMS: "int | Sequence[int]", ParameterKind.DTYPE: "Any", ParameterKind.SHAPE: "Sequence[int] | None",
 }  # fmt: skip
 # Names of ttnn whose module calls them otherwise.
 OTHERWISE_NAMED = {"Device": "AnyDevice as Device", "MeshDevice": "AnyDevice as MeshDevice"}

@@ -20,7 +20,7 @@ from fuzz.judging import Verdict
 from ttl.trace import EventKind, Recorder
 from ttl.trace.files import append_events
 from ttl.trace.reader import read_trace
-from ttl.trace.results import Bound, Result, append_results
+from ttl.trace.results import ErrorBound, Result, append_results
 
 NODES = ((0, 0), (1, 0))
 FORMS = {"lines": "trace.jsonl", "timed": "trace.jsonl", "perfetto": "trace.json"}
@@ -61,7 +61,7 @@ def _text(form: str) -> str:
 def _results() -> bytes:
     values = np.arange(64, dtype=np.float32).reshape(8, 8)
     results = [
-        Result(0, "x", True, values, Bound(("exp",), 2.0**-8, 2.0**-8)),
+        Result(0, "x", True, values, ErrorBound(("exp",), 2.0**-8, 2.0**-8)),
         Result(0, "n", False, values.astype(np.uint8)),
     ]
     with tempfile.TemporaryDirectory() as folder:

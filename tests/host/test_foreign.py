@@ -21,7 +21,7 @@ from ttl.artifact import (
     CoreArguments,
     Kernel,
     Operand,
-    Semaphore,
+    SemaphorePlan,
     ThreadKind,
 )
 from ttl.diagnostics import InternalError, KernelFault
@@ -250,7 +250,7 @@ def multicast(
         "multicast", target, version, kernels,
         (Buffer("tile", 0, "BFloat16", 1, 2), Buffer("word", 1, "BFloat16", 2, 1)),
         tuple(Operand(f"t{i}", (32, 32), "bfloat16", "tile") for i in range(2)),
-        ((0, 0), corner), (Semaphore(0), Semaphore(1)),
+        ((0, 0), corner), (SemaphorePlan(0), SemaphorePlan(1)),
     )  # fmt: skip
     launch(compiled, tensors, cache_dir=cache_dir, seed=seed)
     return tensors[0].tiles, tensors[1].tiles.reshape(len(nodes), tiles, 1024)

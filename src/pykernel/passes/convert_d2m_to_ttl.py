@@ -17,7 +17,7 @@ from ttl.dialects.ttkernel import processor_of
 from ttl.passes.module_pass import Maker, branch_end, not_yet
 
 from .d2m_conversions import convert_ops
-from .d2m_kernels import Kernel, KernelOperand, KernelProgram, new_kernel
+from .d2m_kernels import KernelDraft, KernelOperand, KernelProgram, new_kernel
 
 HOST = "host"  # the module for the host's part
 
@@ -43,7 +43,7 @@ class _Converter(KernelProgram):
         movers = [k for k in self.kernels if processor_of(k) != "compute"]
         for kernel in self.kernels:
             number = movers.index(kernel) if kernel in movers else None
-            self._convert_kernel(Kernel(self, kernel, number))
+            self._convert_kernel(KernelDraft(self, kernel, number))
         self._move_shards(movers)
         declared: list[Operation] = [
             ttl.DeclareBufferOp.create(
@@ -70,11 +70,11 @@ class _Converter(KernelProgram):
             self._fill(movers[0] if movers else self._new_kernel("read_shards", movers), fills)
         if self.is_written:
             last = movers[1] if len(movers) > 1 else self._new_kernel("write_shards", movers)
-            kernel = Kernel(self, last, None)
+            kernel = KernelDraft(self, last, None)
             make = Maker.before(branch_end(kernel.first), kernel.function)
             self._write(kernel, make, [])
 
-    def _write(self, kernel: Kernel, make: Maker, steps: list[SSAValue | None]) -> None:
+    def _write(self, kernel: KernelDraft, make: Maker, steps: list[SSAValue | None]) -> None:
         """Write each block of the core's part of the output, in the order of their making."""
         output = self.operands[-1]
         if len(steps) < len(self.blocks):
@@ -91,7 +91,7 @@ class _Converter(KernelProgram):
         make.add(ttl.PopOp.create(operands=[kernel.buffer(output)]))
 
     def _fill(self, function: func.FuncOp, operands: list[KernelOperand]) -> None:
-        kernel = Kernel(self, function, None)
+        kernel = KernelDraft(self, function, None)
         make = Maker.before(kernel.first, kernel.function)
         for operand in operands:
             block = kernel.acquire(make, ttl.ReserveOp, operand)
@@ -116,7 +116,7 @@ class _Converter(KernelProgram):
         self.function.detach()
         self.module.body.block.add_op(ModuleOp([self.function], None, StringAttr(HOST)))
 
-    def _convert_kernel(self, kernel: Kernel) -> None:
+    def _convert_kernel(self, kernel: KernelDraft) -> None:
         positions = kernel.bind()
         convert_ops(kernel)
         kernel.set_signature(positions)

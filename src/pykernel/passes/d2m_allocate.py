@@ -26,7 +26,7 @@ from ttl.target import Target
 
 
 @dataclass(frozen=True, slots=True)
-class Allocation:
+class BufferLife:
     """An allocation, when it lives, and how much it needs."""
 
     op: memref.AllocOp
@@ -35,7 +35,7 @@ class Allocation:
     last: int
     size_bytes: int
 
-    def overlaps(self, other: Allocation) -> bool:
+    def overlaps(self, other: BufferLife) -> bool:
         is_together = self.first <= other.last and other.first <= self.last
         return is_together and self.space == other.space
 
@@ -49,7 +49,7 @@ def apply(op: ModuleOp) -> None:
 def _function(function: func.FuncOp, target: Target) -> None:
     ops = list(function.body.block.ops)
     lives = [_life(op, ops) for op in ops if isinstance(op, memref.AllocOp)]
-    placed: list[tuple[Allocation, int]] = []
+    placed: list[tuple[BufferLife, int]] = []
     for life in lives:
         address = _place(life, placed, target)
         placed.append((life, address))
@@ -64,12 +64,12 @@ def _function(function: func.FuncOp, target: Target) -> None:
         make.add(memref.DeallocOp.get(life.op.memref))
 
 
-def _life(op: memref.AllocOp, ops: list[Operation]) -> Allocation:
+def _life(op: memref.AllocOp, ops: list[Operation]) -> BufferLife:
     type = op.memref.type
     assert isinstance(type, MemRefType)
     space = space_of(type)
     last = max([ops.index(op), *(ops.index(user) for user in _users(op.memref, ops))])
-    return Allocation(op, space, ops.index(op), last, size_bytes(type, space))
+    return BufferLife(op, space, ops.index(op), last, size_bytes(type, space))
 
 
 def space_of(type: MemRefType) -> str:
@@ -101,7 +101,7 @@ def size_bytes(type: MemRefType, space: str) -> int:
     return prod(sizes) * type.element_type.dtype.tile_bytes * buffers
 
 
-def _place(life: Allocation, placed: list[tuple[Allocation, int]], target: Target) -> int:
+def _place(life: BufferLife, placed: list[tuple[BufferLife, int]], target: Target) -> int:
     """Choose an address by rule FIT."""
     alignment = _alignment(life.space, target)
     beside = [(other, at) for other, at in placed if life.overlaps(other)]
@@ -128,7 +128,7 @@ def _capacity(space: str, target: Target) -> int:
 
 
 def _out_of_memory(
-    life: Allocation, placed: list[tuple[Allocation, int]], target: Target
+    life: BufferLife, placed: list[tuple[BufferLife, int]], target: Target
 ) -> RuleBroken:
     rows = [
         f"{at:>8}  {other.size_bytes:>8} bytes  {other.op.memref.type}"

@@ -36,11 +36,11 @@ from ttl.passes.module_pass import (
     users_of,
 )
 
-from .d2m_kernels import Kernel, KernelOperand, copy, node_index, tensor_slice
+from .d2m_kernels import KernelDraft, KernelOperand, copy, node_index, tensor_slice
 from .tile_loops import raise_loops
 
 
-def convert_ops(kernel: Kernel) -> None:
+def convert_ops(kernel: KernelDraft) -> None:
     """Convert all operations of the d2m dialect in a kernel."""
     raise_loops(kernel.body)
     _require_known(kernel)
@@ -59,7 +59,7 @@ def convert_ops(kernel: Kernel) -> None:
         push.location = kernel.body.args[output.position].location
 
 
-def _require_known(kernel: Kernel) -> None:
+def _require_known(kernel: KernelDraft) -> None:
     """Refuse operations that other frontends put into threads and ours do not make."""
     for op in kernel.body.walk():
         if isinstance(op, LinalgOp):
@@ -76,7 +76,7 @@ def _dissolve(scope: scf.ExecuteRegionOp) -> None:
     erase(scope)
 
 
-def acquire(kernel: Kernel, op: d2m.AcquireOp, make: Maker) -> None:
+def acquire(kernel: KernelDraft, op: d2m.AcquireOp, make: Maker) -> None:
     operand = kernel.by_argument[op.cb]
     is_wait = isinstance(op, d2m.WaitOp)
     if operand is not kernel.program.operands[-1]:
@@ -89,7 +89,7 @@ def acquire(kernel: Kernel, op: d2m.AcquireOp, make: Maker) -> None:
 
 
 def _until_the_end(
-    kernel: Kernel, op: d2m.AcquireOp, make: Maker, is_wait: bool
+    kernel: KernelDraft, op: d2m.AcquireOp, make: Maker, is_wait: bool
 ) -> tuple[SSAValue, Operation]:
     """Acquire a block until the end of its body (rule RELEASE)."""
     operand = kernel.by_argument[op.cb]
@@ -100,7 +100,9 @@ def _until_the_end(
     return value, Maker.before(place, op).add(release)
 
 
-def _hold(kernel: Kernel, op: d2m.AcquireOp, operand: KernelOperand, is_wait: bool) -> SSAValue:
+def _hold(
+    kernel: KernelDraft, op: d2m.AcquireOp, operand: KernelOperand, is_wait: bool
+) -> SSAValue:
     """Acquire the output's block, held to the end (rule SHARD)."""
     if kernel.held is None:
         assert not is_wait, "a thread that takes the output"
@@ -109,14 +111,14 @@ def _hold(kernel: Kernel, op: d2m.AcquireOp, operand: KernelOperand, is_wait: bo
     return kernel.held
 
 
-def _first(kernel: Kernel, op: Operation) -> Operation:
+def _first(kernel: KernelDraft, op: Operation) -> Operation:
     """Return the first operation of the kernel, or of the loop over its output blocks."""
     loop = next((each for each in (op, *around(op)) if OVER_BLOCKS in each.attributes), None)
     first = None if loop is None else loop.regions[0].block.first_op
     return first or kernel.first
 
 
-def _take(kernel: Kernel, op: d2m.AcquireOp, make: Maker, is_wait: bool) -> SSAValue:
+def _take(kernel: KernelDraft, op: d2m.AcquireOp, make: Maker, is_wait: bool) -> SSAValue:
     """Acquire the output's block when another thread takes it (rule TAKE)."""
     body = None if kernel.push is None else kernel.push.parent_block()
     if kernel.push is None or body is None or not _is_before(op, kernel.push):
@@ -146,28 +148,28 @@ def _is_before(op: Operation, end: Operation) -> bool:
     return before is not None
 
 
-def store(kernel: Kernel, op: d2m.StoreOp, make: Maker) -> None:
+def store(kernel: KernelDraft, op: d2m.StoreOp, make: Maker) -> None:
     new = ttl.StoreOp.create(operands=[op.value, op.block], attributes={UNREAD: UnitAttr()})
     if isinstance(op.value.owner, ttl.BLOCK_MATH["matmul"]):  # rule SUM
         new.properties["accumulate"] = UnitAttr()
     make.add(new)
 
 
-def full(kernel: Kernel, op: d2m.FullOp, make: Maker) -> None:
+def full(kernel: KernelDraft, op: d2m.FullOp, make: Maker) -> None:
     new = make.new(ttl.FillOp, (), op.result.type, op.result.name_hint, value=op.value)
     op.result.replace_all_uses_with(new)
 
 
-def to_tensor(kernel: Kernel, op: d2m.ToTensorOp, make: Maker) -> None:
+def to_tensor(kernel: KernelDraft, op: d2m.ToTensorOp, make: Maker) -> None:
     op.value.replace_all_uses_with(op.block)
 
 
-def core_index(kernel: Kernel, op: d2m.IndexOp, make: Maker) -> None:
+def core_index(kernel: KernelDraft, op: d2m.IndexOp, make: Maker) -> None:
     value = node_index(make, 1 - op.dim.value.data, op.result.name_hint)
     op.result.replace_all_uses_with(value)
 
 
-def dma(kernel: Kernel, op: d2m.TransferOp, make: Maker) -> None:
+def dma(kernel: KernelDraft, op: d2m.TransferOp, make: Maker) -> None:
     if op.is_multicast:
         place = _corners(list(op.core), list(op.mcast), make)
         type = ttl.TransferType(StringAttr("write"))
@@ -182,7 +184,7 @@ def dma(kernel: Kernel, op: d2m.TransferOp, make: Maker) -> None:
     op.tx.replace_all_uses_with(value)
 
 
-def _dma_end(kernel: Kernel, end: SSAValue, index: list[SSAValue], make: Maker) -> SSAValue:
+def _dma_end(kernel: KernelDraft, end: SSAValue, index: list[SSAValue], make: Maker) -> SSAValue:
     if not index:
         return end
     operand = kernel.program.operands[kernel.remote[end]]
@@ -198,7 +200,7 @@ def _corners(core: list[SSAValue], mcast: list[SSAValue], make: Maker) -> list[S
     return [x, y, last_x, last_y]
 
 
-def dma_wait(kernel: Kernel, op: d2m.DmaWaitOp, make: Maker) -> None:
+def dma_wait(kernel: KernelDraft, op: d2m.DmaWaitOp, make: Maker) -> None:
     if isinstance(op.tx.owner, d2m.NullTxOp):
         return
     if not isinstance(op.tx.type, ttl.TransferType):
@@ -206,7 +208,7 @@ def dma_wait(kernel: Kernel, op: d2m.DmaWaitOp, make: Maker) -> None:
     make.add(ttl.WaitTransferOp.create(operands=[op.tx]))
 
 
-def semaphore_set(kernel: Kernel, op: d2m.SemaphoreSetOp, make: Maker) -> None:
+def semaphore_set(kernel: KernelDraft, op: d2m.SemaphoreSetOp, make: Maker) -> None:
     named = {"semaphore": SymbolRefAttr(kernel.semaphore_names[op.semaphore])}
     make.add(ttl.SemaphoreSetOp.create(operands=[op.value], properties=named))
     if op.core:
@@ -214,13 +216,13 @@ def semaphore_set(kernel: Kernel, op: d2m.SemaphoreSetOp, make: Maker) -> None:
         make.add(ttl.SemaphoreSetMulticastOp.create(operands=[op.value, *place], properties=named))
 
 
-def semaphore_inc(kernel: Kernel, op: d2m.SemaphoreIncOp, make: Maker) -> None:
+def semaphore_inc(kernel: KernelDraft, op: d2m.SemaphoreIncOp, make: Maker) -> None:
     named = {"semaphore": SymbolRefAttr(kernel.semaphore_names[op.semaphore])}
     y, x = op.core
     make.add(ttl.SemaphoreIncRemoteOp.create(operands=[op.value, x, y], properties=named))
 
 
-def semaphore_wait(kernel: Kernel, op: d2m.SemaphoreWaitOp, make: Maker) -> None:
+def semaphore_wait(kernel: KernelDraft, op: d2m.SemaphoreWaitOp, make: Maker) -> None:
     named = {"semaphore": SymbolRefAttr(kernel.semaphore_names[op.semaphore])}
     make.add(ttl.SemaphoreWaitOp.create(operands=[op.value], properties=named))
     if op.reset is not None:

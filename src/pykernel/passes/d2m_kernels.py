@@ -133,7 +133,7 @@ def new_kernel(name: str, attributes: dict[str, Attribute]) -> func.FuncOp:
     return function
 
 
-class Kernel:
+class KernelDraft:
     """A kernel function, before or after its conversion."""
 
     def __init__(self, program: KernelProgram, function: func.FuncOp, mover: int | None):

@@ -26,7 +26,7 @@ from ttl.semantics.dtypes import Array, DType, float32, round_to
 from ttl.semantics.random_bits import random_bits
 from ttl.semantics.windows import Window, convolve, convolve_transposed
 from ttl.ttnn.moves import converted
-from ttl.ttnn.operations.run import Operation, carrier
+from ttl.ttnn.operations.run import TtnnOperation, carrier
 
 from .fused_steps import make_fused_step
 from .program import CallStep, TensorDescription
@@ -102,7 +102,7 @@ def make_array_step(
         return ArrayStep(_compose(_make_convolution(step), rounded), own)
     if (fused := make_fused_step(step, given)) is not None:
         return ArrayStep(_compose(fused, rounded), own)
-    op: Operation | None = getattr(getattr(ttnn, name, None), "operation", None)
+    op: TtnnOperation | None = getattr(getattr(ttnn, name, None), "operation", None)
     if op is None:
         return None
     if name == "divide" and not any(each.dtype.is_float for each in (*given, out)):
@@ -136,7 +136,7 @@ def _make_convolution(step: CallStep) -> Function:
     return partial(_CONVOLUTIONS[step.operation], window=window, **options)
 
 
-def _find_carriers(op: Operation, given: Descriptions) -> tuple[np.dtype[np.generic], ...]:
+def _find_carriers(op: TtnnOperation, given: Descriptions) -> tuple[np.dtype[np.generic], ...]:
     """Return the type in which each input is computed. `where` keeps the type of its values: its
     condition, which is a float here, must not turn integers into floats.
     """

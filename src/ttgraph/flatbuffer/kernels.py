@@ -23,7 +23,7 @@ from ttl.artifact import (
     Operand,
     Part,
     Rectangle,
-    Semaphore,
+    SemaphorePlan,
     ThreadKind,
     blocks_of,
     check_cores,
@@ -143,7 +143,8 @@ class _Reader:
             ),
             core_range=cores,
             semaphores=tuple(
-                Semaphore(each["id"], each["initial_value"]) for each in self.program["semaphores"]
+                SemaphorePlan(each["id"], each["initial_value"])
+                for each in self.program["semaphores"]
             ),
             pipe_scratch_bytes=self.tensors[-1].shape[-1] * 4 if has_scratch else 0,
         )

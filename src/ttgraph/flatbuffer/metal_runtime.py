@@ -20,7 +20,7 @@ from ttl.artifact import (
     ComputeConfig,
     Kernel,
     Operand,
-    Semaphore,
+    SemaphorePlan,
     ThreadKind,
 )
 from ttl.diagnostics import UsageError, codes, reading, usage_error
@@ -243,7 +243,7 @@ class _Reader:
         self.fields, self.target = fields, target
         members = [_member(each) for each in fields["arg_refs"]]
         self.semaphores = tuple(
-            Semaphore(ref["global_id"], ref["initial_value"])
+            SemaphorePlan(ref["global_id"], ref["initial_value"])
             for kind, ref in members
             if kind == "MetalLocalSemaphoreRef"
         )

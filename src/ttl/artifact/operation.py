@@ -82,7 +82,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Pipe:
+class NamedPipe:
     """A pipe, with the names of the program."""
 
     net: str
@@ -165,7 +165,7 @@ class Buffer:
 
 
 @dataclass(frozen=True, slots=True)
-class Semaphore:
+class SemaphorePlan:
     index: int
     initial: int = 0
 
@@ -217,9 +217,9 @@ class CompiledOperation:
     buffers: tuple[Buffer, ...]
     operands: tuple[Operand, ...]
     core_range: Rectangle
-    semaphores: tuple[Semaphore, ...] = ()
+    semaphores: tuple[SemaphorePlan, ...] = ()
     pipe_net_count: int = 0
-    pipes: tuple[Pipe, ...] = ()  # in the order of their nets and in these; for traces
+    pipes: tuple[NamedPipe, ...] = ()  # in the order of their nets and in these; for traces
     pipe_scratch_bytes: int = 0  # of L1 on every node
 
     @property

@@ -26,11 +26,11 @@ from .operation import (
     Kernel,
     Mark,
     Memory,
+    NamedPipe,
     Operand,
     OwnArguments,
-    Pipe,
     Rectangle,
-    Semaphore,
+    SemaphorePlan,
     ThreadKind,
 )
 from .part import Part
@@ -121,7 +121,7 @@ class _Reader:
             core_range=ranges[0],
             semaphores=self._semaphores(waiting),
             pipe_net_count=self.own.get("pipe_net_count", Part.u32, 0),
-            pipes=self.own.get("pipes", partial(_each, Pipe), ()),
+            pipes=self.own.get("pipes", partial(_each, NamedPipe), ()),
             pipe_scratch_bytes=self._count("pipe_sram_scratch_bytes"),
         )
         if self.is_ours:
@@ -238,14 +238,14 @@ class _Reader:
             tensor_offset=own.get("tensor_offset", Part.u32, 0),
         )
 
-    def _semaphores(self, count: int) -> tuple[Semaphore, ...]:
+    def _semaphores(self, count: int) -> tuple[SemaphorePlan, ...]:
         """Return the semaphores; other writers mean the first `count`, starting at 0."""
         values = {} if self.is_ours else dict.fromkeys(range(count), 0)
         given: list[Part] = []
         for part in self._own(self.own, "semaphores", Part.items, given):
             index = part.member("id").u32(_MOST_SEMAPHORES)
             values[index] = part.member("initial_value").word()
-        return tuple(Semaphore(*each) for each in sorted(values.items()))
+        return tuple(SemaphorePlan(*each) for each in sorted(values.items()))
 
     def _operands(self) -> tuple[Operand, ...]:
         metadata = self.root.member("operand_metadata").object()

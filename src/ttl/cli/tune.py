@@ -18,7 +18,7 @@ from ttl.language.autotuned import TOLERANCE
 from ttl.language.configs import Choice, configs_of
 from ttl.loading.cache_folder import CACHE, OLD_CACHE
 from ttl.studio.sweep import Job, Runner, Task, digest, program_files, sweep
-from ttl.studio.tuning import TrialOutcome, Tuner, Tuning
+from ttl.studio.tuning import TrialOutcome, Tuner, TuningResult
 from ttl.studio.tuning.keys import surroundings
 from ttl.studio.tuning.outcome import Values, drop_results, reject_wrong_results
 from ttl.studio.tuning.report import write_report
@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
     return 0 if all(tuning.ranked for tuning in tunings) else 1
 
 
-def _show(options: argparse.Namespace, tunings: list[Tuning]) -> None:
+def _show(options: argparse.Namespace, tunings: list[TuningResult]) -> None:
     if options.json:
         print(json.dumps([_values_of(tuning) for tuning in tunings], indent=1))
     else:
@@ -110,7 +110,7 @@ def _show(options: argparse.Namespace, tunings: list[Tuning]) -> None:
         print(f"ttl: plots as PNG need Pillow: {install_extra('plot')}", file=sys.stderr)
 
 
-def _values_of(tuning: Tuning) -> Values:
+def _values_of(tuning: TuningResult) -> Values:
     return {
         "operation": tuning.operation,
         "call": tuning.call,
@@ -128,7 +128,7 @@ def _values_of(tuning: Tuning) -> Values:
 
 def _tune_program(
     options: argparse.Namespace, variables: dict[str, str], costs: object, run_jobs: Runner[Job]
-) -> Tuning:
+) -> TuningResult:
     configs = configs_of(Config(**dict(options.choices)))
     start = time.perf_counter()
     ran: list[int] = []
@@ -149,7 +149,7 @@ def _tune_program(
     tried = tuple(zip(configs, map(drop_results, outcomes), strict=True))
     seconds = time.perf_counter() - start
     name = Path(options.file).name
-    return Tuning(name, "", tried, seconds, len(configs) - sum(ran), now.chip)
+    return TuningResult(name, "", tried, seconds, len(configs) - sum(ran), now.chip)
 
 
 def _first_alone(run_jobs: Runner[Job], jobs: Sequence[Job]) -> Iterator[tuple[int, Values]]:
@@ -190,7 +190,7 @@ def _files(options: argparse.Namespace) -> dict[str, str]:
 
 def _tune_calls(
     options: argparse.Namespace, variables: dict[str, str], costs: object, run_jobs: Runner[Job]
-) -> list[Tuning]:
+) -> list[TuningResult]:
     tuner = Tuner(costs=costs, jobs=options.jobs, anew=options.fresh)
     if options.scheduler is not None:
         files = _files(options)
@@ -200,9 +200,9 @@ def _tune_calls(
             return run_jobs(jobs)
 
         tuner.elsewhere = elsewhere
-    found: dict[int, Tuning] = {}
+    found: dict[int, TuningResult] = {}
 
-    def tune(tuned: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> Tuning:
+    def tune(tuned: Any, args: tuple[object, ...], kwargs: dict[str, object]) -> TuningResult:
         result = tuner.tune(tuned, args, kwargs)
         found.setdefault(id(result), result)
         return result

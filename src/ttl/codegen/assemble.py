@@ -14,9 +14,9 @@ from ttl.artifact import (
     Coordinate,
     CoreArguments,
     Kernel,
+    NamedPipe,
     Operand,
-    Pipe,
-    Semaphore,
+    SemaphorePlan,
     ThreadKind,
 )
 from ttl.dialects import emitc, ttl
@@ -48,18 +48,18 @@ def assemble(name: str, module: ModuleOp, operands: tuple[Operand, ...]) -> Comp
     )
 
 
-def _semaphores(module: ModuleOp) -> tuple[Semaphore, ...]:
+def _semaphores(module: ModuleOp) -> tuple[SemaphorePlan, ...]:
     """Return the program's semaphores with their initial values, then those of pipes."""
     initial = [semaphore.initial.value.data for semaphore in ttl.semaphores_of(module)]
     initial += [0] * (_number(module, "ttl.semaphore_count") - len(initial))
-    return tuple(Semaphore(index, value) for index, value in enumerate(initial))
+    return tuple(SemaphorePlan(index, value) for index, value in enumerate(initial))
 
 
-def _pipes(module: ModuleOp) -> Iterator[Pipe]:
+def _pipes(module: ModuleOp) -> Iterator[NamedPipe]:
     for net in ttl.nets_of(module):
         for number, nodes in enumerate(net.nodes):
             name = net.name_of(number)
-            yield Pipe(net.sym_name.data, name, nodes.source, nodes.first, nodes.last)
+            yield NamedPipe(net.sym_name.data, name, nodes.source, nodes.first, nodes.last)
 
 
 def _number(op: Operation, name: str) -> int:

@@ -1,7 +1,7 @@
 """Errors as data: codes, spans and labels; and their rendering."""
 
 from . import catalogue as codes
-from .diagnostic import OBSERVER, Blame, Code, Diagnostic, Effect, Label, RuleBroken, Severity
+from .diagnostic import OBSERVER, Blame, ChipEffect, Code, Diagnostic, Label, RuleBroken, Severity
 from .errors import (
     CompileError,
     InternalError,
@@ -25,9 +25,33 @@ from .span import Span
 TTLangCompileError = TTLError  # its name in the public package
 
 __all__ = [
-    "OBSERVER", "Blame", "Code", "CompileError", "Diagnostic", "Effect", "InternalError",
-    "KernelFault", "Label", "RuleBroken", "Severity", "Span", "TTLError", "TTLangCompileError",
-    "UsageError", "WarningOptions", "WrongValue", "at_the_call", "codes", "file_not_usable",
-    "hide_frames", "install_exception_hook", "reading", "render_all", "render_json", "render_text",
-    "usage_error", "writing", "wrong_argument",
+    "OBSERVER",
+    "Blame",
+    "ChipEffect",
+    "Code",
+    "CompileError",
+    "Diagnostic",
+    "InternalError",
+    "KernelFault",
+    "Label",
+    "RuleBroken",
+    "Severity",
+    "Span",
+    "TTLError",
+    "TTLangCompileError",
+    "UsageError",
+    "WarningOptions",
+    "WrongValue",
+    "at_the_call",
+    "codes",
+    "file_not_usable",
+    "hide_frames",
+    "install_exception_hook",
+    "reading",
+    "render_all",
+    "render_json",
+    "render_text",
+    "usage_error",
+    "writing",
+    "wrong_argument",
 ]  # fmt: skip

@@ -13,7 +13,7 @@ CALLS = {"push": "reserve", "pop": "wait"}  # the release, and the call that acq
 
 
 @dataclass(frozen=True, slots=True)
-class End:
+class KernelEnd:
     """A node's kernel at one end: its release call, how often, and where it acquires first."""
 
     release_call: Literal["push", "pop"]
@@ -37,8 +37,8 @@ class End:
 def leftover(
     buffer: str,
     buffer_span: Span | None,
-    producer: End,
-    consumer: End,
+    producer: KernelEnd,
+    consumer: KernelEnd,
     *,
     node: tuple[int, ...],
     holding_nodes: int,

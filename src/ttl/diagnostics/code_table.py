@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .diagnostic import Blame, Code, Effect
+from .diagnostic import Blame, ChipEffect, Code
 
 CATALOGUE: dict[str, Code] = {}
 
@@ -29,9 +29,9 @@ def code(
     number: str,
     slug: str,
     blame: Blame,
-    effect: Effect,
+    effect: ChipEffect,
     explanation: str,
-    milder: Effect | None = None,
+    milder: ChipEffect | None = None,
 ) -> Code:
     assert number not in CATALOGUE
     assert all(number != retired for retired, _ in RETIRED)

@@ -27,7 +27,7 @@ class Blame(Enum):
     INTERNAL = "a fault in pyttlang"
 
 
-class Effect(Enum):
+class ChipEffect(Enum):
     """The effect on the chip of a program that gets a code, which decides the severity."""
 
     WRONG_DATA = "the chip would compute wrong data"
@@ -45,14 +45,14 @@ class Effect(Enum):
 
     @property
     def severity(self) -> Severity:
-        if self in (Effect.HARMLESS, Effect.UNCERTAIN, Effect.SIMULATED):
+        if self in (ChipEffect.HARMLESS, ChipEffect.UNCERTAIN, ChipEffect.SIMULATED):
             return Severity.WARNING
-        return Severity.NOTE if self in (Effect.ACCEPTED, Effect.REMARK) else Severity.ERROR
+        return Severity.NOTE if self in (ChipEffect.ACCEPTED, ChipEffect.REMARK) else Severity.ERROR
 
     @property
     def may_be_error(self) -> bool:
         """Whether --strict and -W error turn it into an error."""
-        return self.severity is Severity.WARNING or self is Effect.ACCEPTED
+        return self.severity is Severity.WARNING or self is ChipEffect.ACCEPTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +62,9 @@ class Code:
     code: str
     slug: str
     blame: Blame
-    effect: Effect
+    effect: ChipEffect
     explanation: str
-    milder: Effect | None = None  # if it does less harm there, or may do none
+    milder: ChipEffect | None = None  # if it does less harm there, or may do none
 
     @property
     def severity(self) -> Severity:
@@ -79,7 +79,7 @@ class Code:
     @property
     def is_fault(self) -> bool:
         """Whether something is wrong with the program or its environment."""
-        return self.severity is Severity.ERROR and self.effect is not Effect.ASKED
+        return self.severity is Severity.ERROR and self.effect is not ChipEffect.ASKED
 
     def broken(self, message: str, *helps: str, **parts: Any) -> RuleBroken:
         """Make a RuleBroken of this code; `parts` are its other arguments."""

@@ -56,11 +56,11 @@ class Simulator:
     def prepare(
         self, program: Program, compiled: CompiledOperation | None, target: Target, config: Config
     ) -> Runnable:
-        return Simulation(program, target, config, self.roundings, compiled)
+        return PreparedSimulation(program, target, config, self.roundings, compiled)
 
 
 @dataclass(frozen=True, slots=True)
-class Simulation:
+class PreparedSimulation:
     program: Program
     target: Target
     config: Config
@@ -170,7 +170,7 @@ class HostKernels:
 # Devices ------------------------------------------------------------------------------------------
 
 
-class Device:
+class DeviceBackend:
     """Runs compiled kernels on the device of their tensors, through the real ttnn."""
 
     def __init__(self) -> None:

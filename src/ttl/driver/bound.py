@@ -26,7 +26,7 @@ from ttl.ttnn.tensor_spec import TensorSpec
 
 from .backend import is_real
 from .backends import Runnable
-from .launch import Call, guarded
+from .launch import OperationCall, guarded
 from .operands import operand_of
 from .spmd import mesh_of
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from ttl.artifact import CompiledOperation
 
 
-def bind(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BoundCall:
+def bind(call: OperationCall, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BoundCall:
     name = call.operation.__name__
     _refuse_mesh(call, args, kwargs)
     for value in (*args, *kwargs.values()):
@@ -51,7 +51,7 @@ def bind(call: Call, args: tuple[Any, ...], kwargs: dict[str, Any]) -> BoundCall
 
 
 def compiled_for(
-    call: Call, args: tuple[object, ...], kwargs: dict[str, object]
+    call: OperationCall, args: tuple[object, ...], kwargs: dict[str, object]
 ) -> tuple[Program, CompiledOperation]:
     """Return the program and its artifact for tensors, or for specs of tensors."""
     _refuse_mesh(call, args, kwargs)
@@ -69,7 +69,7 @@ def _described(value: Any, device: Device) -> Any:
     return Tensor.described(value, device) if isinstance(value, TensorSpec) else value
 
 
-def _refuse_mesh(call: Call, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
+def _refuse_mesh(call: OperationCall, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
     if mesh_of(call.operation, args, kwargs) is not None:
         raise usage_error(
             codes.UNUSABLE_TENSOR,
@@ -82,7 +82,7 @@ def _refuse_mesh(call: Call, args: tuple[object, ...], kwargs: dict[str, object]
 class BoundCall:
     """A call that is ready to run again."""
 
-    call: Call
+    call: OperationCall
     program: Program
     runnable: Runnable | None  # None in a check, which runs nothing
     target: Target

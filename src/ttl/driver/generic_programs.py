@@ -17,7 +17,7 @@ from ttl.artifact import (
     OwnArguments,
     Rectangle,
     Rectangles,
-    Semaphore,
+    SemaphorePlan,
     ThreadKind,
     check_fits,
 )
@@ -81,7 +81,7 @@ def compiled_program(program: object, tensors: Sequence[Any], target: Target) ->
             for number, tensor in enumerate(tensors)
         ),
         core_range=_bounding_box(everywhere),
-        semaphores=tuple(Semaphore(each.id, each.initial_value) for each in program.semaphores),
+        semaphores=tuple(SemaphorePlan(each.id, each.initial_value) for each in program.semaphores),
     )
     try:
         check_fits(compiled, target)

@@ -31,7 +31,7 @@ from ttl.target import CHOICES, Target, load
 from ttl.trace import CATEGORIES
 
 from .backend import choose_backend
-from .backends import Backend, Device, Executor, Runnable, Simulator
+from .backends import Backend, DeviceBackend, Executor, Runnable, Simulator
 from .grids import check_on_chip, larger_grid_helps
 from .placing import host_note, placed
 from .remarks import Remarks
@@ -72,8 +72,8 @@ class Driver:
         return Executor()
 
     @computed_once
-    def device(self) -> Device:
-        return Device()
+    def device(self) -> DeviceBackend:
+        return DeviceBackend()
 
     @computed_once
     def artifacts(self) -> Artifacts:
@@ -119,7 +119,7 @@ class Driver:
             config.hand_over(compiled, list(program.tensors.values()))
             self.checks.compiled(program)
             return
-        call = Call(self, operation, config, sources)
+        call = OperationCall(self, operation, config, sources)
         if (trace := TRACE.get()) is not None:
             trace.append(partial(self.launch, operation, args, kwargs, sources))
         try:
@@ -137,7 +137,7 @@ class Driver:
     ) -> BoundCall:
         from .bound import bind
 
-        return bind(Call(self, operation, Config.current()), args, kwargs)
+        return bind(OperationCall(self, operation, Config.current()), args, kwargs)
 
     def compile(
         self, operation: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -156,7 +156,7 @@ class Driver:
         from .bound import compiled_for
 
         config = replace(config, compile_only=True, check=False)
-        return compiled_for(Call(self, operation, config, sources), args, kwargs)
+        return compiled_for(OperationCall(self, operation, config, sources), args, kwargs)
 
     def backend_of(self, config: Config, has_sources: bool) -> Backend:
         if config.backend == "device":
@@ -197,7 +197,7 @@ def guarded(program: Program, target: Target, config: Config) -> Iterator[None]:
 
 
 @dataclass(slots=True)
-class Call:
+class OperationCall:
     """One call of an operation."""
 
     driver: Driver

@@ -22,7 +22,7 @@ from .traces import Traces
 if TYPE_CHECKING:
     from ttl.artifact import CompiledOperation
     from ttl.trace.calls import Recording
-    from ttl.trace.results import Bound
+    from ttl.trace.results import ErrorBound
 
 
 @dataclass(slots=True)
@@ -90,15 +90,15 @@ class Runs:
         self.recorded[compiled] = Recorded(compiled, recording)
 
 
-def _bound_of(program: Program, tensor: object) -> Bound | None:
+def _bound_of(program: Program, tensor: object) -> ErrorBound | None:
     """Bound the difference that another engine may leave in a tensor, from the op table."""
     from ttl.source.inexact import inexact_operations
-    from ttl.trace.results import Bound
+    from ttl.trace.results import ErrorBound
 
     applied, dtype = inexact_operations(program), dtype_of(tensor)
     if not applied or not dtype.is_float:
         return None
-    return Bound(applied, spacing_at_1(facts_of(program).dest_dtype), spacing_at_1(dtype))
+    return ErrorBound(applied, spacing_at_1(facts_of(program).dest_dtype), spacing_at_1(dtype))
 
 
 @contextmanager

@@ -18,11 +18,11 @@ from .backend import is_real
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from ttl.trace.results import Bound
+    from ttl.trace.results import ErrorBound
 
-Parts = list[list[tuple[str, bool, Any, "Bound | None"]]]
+Parts = list[list[tuple[str, bool, Any, "ErrorBound | None"]]]
 
-BoundOf = Callable[[Any], "Bound | None"]  # of a tensor
+BoundOf = Callable[[Any], "ErrorBound | None"]  # of a tensor
 
 
 @dataclass(slots=True)

@@ -30,7 +30,7 @@ from ttl.semantics.ops import (
     BLOCK_OPS,
     FILL_BLOCK,
     BlockOp,
-    Kind,
+    ParameterKind,
     bind,
     is_complete,
     is_number,
@@ -294,17 +294,17 @@ def _attributes(
     found: dict[str, Attribute] = {}
     for parameter in op.parameters if parameters else ():
         value = parameters[parameter.name]
-        if parameter.kind is Kind.DIMS:
+        if parameter.kind is ParameterKind.DIMS:
             found[parameter.name] = ArrayAttr([IntegerAttr(dim, i64) for dim in value])
             continue
-        if parameter.kind in (Kind.SHAPE, Kind.DTYPE):
+        if parameter.kind in (ParameterKind.SHAPE, ParameterKind.DTYPE):
             continue  # the result has it
         if isinstance(value, RunTime) or parameter.kind.decides_types:
             raise not_yet(f"`{parameter.name}` of {op.spelling} given in this way")
-        if parameter.kind is Kind.FLAG:
+        if parameter.kind is ParameterKind.FLAG:
             found |= {parameter.name: IntegerAttr(1, i64)} if value else {}
             continue
-        is_float = parameter.kind is Kind.NUMBER
+        is_float = parameter.kind is ParameterKind.NUMBER
         found[parameter.name] = _number(value, dtype) if is_float else IntegerAttr(value, i64)
     return found
 

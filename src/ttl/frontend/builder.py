@@ -58,7 +58,7 @@ from .problems import (
     not_in_kernels,
     not_yet,
 )
-from .state import ContainerT, Do, Frame, Made, OpenLoop, Path, State, Variable, functions_in
+from .state import ContainerT, Do, Frame, Local, Made, OpenLoop, Path, Reached, functions_in
 
 if TYPE_CHECKING:
     from .continuations import Steps
@@ -90,7 +90,7 @@ class KernelBuilder(ABC):
         self.mixes_kinds = self.tells_kinds = False
         # Includes the supplied releases and waits.
         self.repaired = repaired_trees(kernel.function)
-        self.state = State()
+        self.state = Reached()
         self.entry = self.body = Body()
         self.node: tree.Node | None = None  # being evaluated
         self.loops: tuple[OpenLoop, ...] = ()  # around this place, innermost last
@@ -102,7 +102,7 @@ class KernelBuilder(ABC):
         self.parts: set[tree.Node] = set()  # loops in nests without their first iteration
         self.signposts: dict[signpost, Origin | None] = {}  # made, but not entered on any path
         # Variables that are None before a loop, but not after each iteration.
-        self.changing: set[tuple[tree.Node, Variable]] = set()
+        self.changing: set[tuple[tree.Node, Local]] = set()
         file = own_code(kernel.function).co_filename
         self.frame = self.new_frame(file, Scope(kernel.name), environment=environment)
         moves = kernel.kind is KernelKind.DATAMOVEMENT  # compute kernels only ask for shapes
@@ -247,7 +247,7 @@ class KernelBuilder(ABC):
             self._switch(state)
             self.body = body
 
-    def _switch(self, state: State) -> None:
+    def _switch(self, state: Reached) -> None:
         if self.state.containers:
             self.state.keep()
         if state.containers:
@@ -314,7 +314,7 @@ class KernelBuilder(ABC):
         values = self.state.values
         self.state.values = {v: x for v, x in values.items() if v.frame != frame.number}
 
-    def variable(self, binding: Binding) -> Variable | None:
+    def variable(self, binding: Binding) -> Local | None:
         """Find the variable of a name; None if it is an outer name."""
         frame: Frame | None = None if isinstance(binding, Around) else self.frame
         while frame is not None:
@@ -323,10 +323,10 @@ class KernelBuilder(ABC):
             frame = frame.outer
         return None
 
-    def variables(self, bindings: Iterable[Binding]) -> set[Variable]:
+    def variables(self, bindings: Iterable[Binding]) -> set[Local]:
         return {found for each in bindings if (found := self.variable(each))}
 
-    def lost(self, values: Mapping[Variable, object]) -> dict[bindings.Variable, Unusable]:
+    def lost(self, values: Mapping[Local, object]) -> dict[bindings.Variable, Unusable]:
         """Return this function's variables that lost their value on a path from here."""
         return {
             variable.of: value

@@ -43,18 +43,18 @@ from .loop_values import (
 from .node_values import is_same
 from .problems import FlowBroken, Unusable, describe, flow_broken, on_some_paths
 from .scalars import as_kind, common_kind
-from .state import LocalFunction, OpenLoop, Variable
+from .state import Local, LocalFunction, OpenLoop
 from .uses import Uses, uses_of_all
 
 
 class Carried:
-    def __init__(self, builder: KernelBuilder, variables: Iterable[Variable], loop: OpenLoop):
+    def __init__(self, builder: KernelBuilder, variables: Iterable[Local], loop: OpenLoop):
         self.builder, self.loop = builder, loop
         self.before = builder.state.values
         self.start: list[RunTime] = []
-        self.templates: dict[Variable, object] = {}
-        self.fixed: dict[Variable, Unusable] = {}  # have no value to carry
-        self.kept: list[Variable] = []  # get their old value back in each iteration
+        self.templates: dict[Local, object] = {}
+        self.fixed: dict[Local, Unusable] = {}  # have no value to carry
+        self.kept: list[Local] = []  # get their old value back in each iteration
         self.blocks = CarriedBlocks(builder)
         self.values_of_blocks: set[int] = set()  # the slots of blocks that are already popped
         self.yielded: list[RunTime] = []  # the slots' values at the end of the body
@@ -69,7 +69,7 @@ class Carried:
         self.doubtful = builder.state.doubtful
         self.acquired_before = builder.block_count
 
-    def _add(self, variable: Variable, is_read: bool) -> None:
+    def _add(self, variable: Local, is_read: bool) -> None:
         name, value = variable.name, self.before.get(variable, MISSING)
         if isinstance(value, Unusable) and name.isidentifier():
             self.fixed[variable] = value
@@ -87,7 +87,7 @@ class Carried:
         else:
             self.templates[variable] = template
 
-    def _may_be_kept(self, variable: Variable, value: Value) -> bool:
+    def _may_be_kept(self, variable: Local, value: Value) -> bool:
         """Does the body always, or mostly (None), reset the variable, and did this suffice so far?
         A fill is kept until the loop shows which block it becomes."""
         given = constants_of(self.loop.nodes).get(variable.of, [])
@@ -165,7 +165,7 @@ class Carried:
             self._make_lists(value, self._carrier(variable) or carrier)
             self.builder.state.values[variable] = value
 
-    def _carrier(self, variable: Variable) -> OpenLoop | None:
+    def _carrier(self, variable: Local) -> OpenLoop | None:
         """Return the outermost loop that carries a list to this variable."""
         made = self.builder.state.containers.get(id(self.before[variable]))
         return None if made is None else made.carrier
@@ -179,14 +179,14 @@ class Carried:
 
     def leave(
         self, body: Body, arguments: Sequence[RunTime]
-    ) -> tuple[list[RunTime], dict[Variable, Unusable]]:
+    ) -> tuple[list[RunTime], dict[Local, Unusable]]:
         """Return the yielded values, and the variables that are unusable after the loop."""
         self._check_kept()
         self._check_releases()
         ends = self.builder.state.values
         self.yielded, self.yielded_blocks = list(arguments), {}
         yielded, blocks = self.yielded, self.yielded_blocks
-        unusable: dict[Variable, Unusable] = {}
+        unusable: dict[Local, Unusable] = {}
         for variable, template in self.templates.items():
             broken = self._broken(variable, template)
             if broken is None:
@@ -204,7 +204,7 @@ class Carried:
         self.blocks.hand_over([blocks[number] for number in sorted(blocks)])
         return yielded, unusable
 
-    def _broken(self, variable: Variable, template: object) -> Unusable | None:
+    def _broken(self, variable: Local, template: object) -> Unusable | None:
         value = self.builder.state.values.get(variable, MISSING)
         if isinstance(value, Unusable):
             if _carries_blocks(template):
@@ -213,7 +213,7 @@ class Carried:
         broken = self._match(variable, template, value)
         return None if broken is None else Unusable(broken)
 
-    def _match(self, variable: Variable, template: object, value: Any) -> RuleBroken | None:
+    def _match(self, variable: Local, template: object, value: Any) -> RuleBroken | None:
         name, yielded = variable.name, self.yielded
         if isinstance(template, BlockSlot):
             if self.yielded_blocks.setdefault(template.number, value) is not value:
@@ -235,7 +235,7 @@ class Carried:
         found = [self._match(variable, *pair) for pair in pairs]
         return next((broken for broken in found if broken), None)
 
-    def _other_kind(self, variable: Variable, start: Value, end: Value) -> FlowBroken:
+    def _other_kind(self, variable: Local, start: Value, end: Value) -> FlowBroken:
         names = {float: "a float", int: "an int", bool: "a bool"}
         kinds = [kind_of(start), kind_of(end)]
         texts = [names[k] if k else describe(v) for k, v in zip(kinds, (start, end), strict=True)]
@@ -261,7 +261,7 @@ class Carried:
         read = {arguments[slot.number] for slot in slots_of(template)}
         return any(operand in read for op in body.walk() for operand in op.operands)
 
-    def finish(self, results: Sequence[RunTime], unusable: dict[Variable, Unusable]) -> None:
+    def finish(self, results: Sequence[RunTime], unusable: dict[Local, Unusable]) -> None:
         """Bind the variables to the loop's results. The iteration that finished a handle, if any,
         is unknown afterwards."""
         state = self.builder.state
@@ -301,7 +301,7 @@ def _fits(builder: KernelBuilder, value: Value, type: Attribute) -> bool:
     return not builder.keeps_kinds and common_kind(kind, wanted) is wanted
 
 
-def find_assigned(builder: KernelBuilder, uses: Uses) -> set[Variable]:
+def find_assigned(builder: KernelBuilder, uses: Uses) -> set[Local]:
     """Return the variables that statements may assign, also through functions they call."""
     values, found = builder.state.values, builder.variables(uses.stored)
     # `block += value` changes the block's contents, not its name.
@@ -315,7 +315,7 @@ def find_assigned(builder: KernelBuilder, uses: Uses) -> set[Variable]:
     return found | ({each for frame in returned for each in frame.shared} & values.keys())
 
 
-def _is_own_list(builder: KernelBuilder, variable: Variable) -> bool:
+def _is_own_list(builder: KernelBuilder, variable: Local) -> bool:
     """Is it a list that the kernel made, held by this variable only?"""
     value = builder.state.values.get(variable)
     if not isinstance(value, list) or id(value) not in builder.state.containers:
@@ -323,7 +323,7 @@ def _is_own_list(builder: KernelBuilder, variable: Variable) -> bool:
     return names_of(builder.state.values, value) == [variable]
 
 
-def grow(builder: KernelBuilder, variable: Variable, kind: type | Attribute | None) -> bool:
+def grow(builder: KernelBuilder, variable: Local, kind: type | Attribute | None) -> bool:
     """Convert a variable to another kind of number or to a block; return False if impossible."""
     if kind is None:
         return True

@@ -35,7 +35,7 @@ from .loop_values import (
 from .node_values import is_same
 from .problems import Unusable, describe, flow_broken, on_some_paths
 from .scalars import SPECULATED, arithmetic, calculate, common_kind, truth
-from .state import RESULT, Do, Path, State, Variable, refill
+from .state import RESULT, Do, Local, Path, Reached, refill
 from .value_ranges import find_constant
 
 
@@ -119,7 +119,7 @@ class Join:
 
     # Templates ------------------------------------------------------------------------------------
 
-    def _variable(self, variable: Variable, one: Value, other: Value) -> object:
+    def _variable(self, variable: Local, one: Value, other: Value) -> object:
         """Make a template for the value after the branch."""
         is_hidden = variable.is_hidden  # the value of an expression or a function
         for value in (one, other):
@@ -365,7 +365,7 @@ class Join:
         return {**found, **self.before.doubtful}
 
 
-def _join_states(state: State, one: State, other: State) -> None:
+def _join_states(state: Reached, one: Reached, other: Reached) -> None:
     """Merge everything beside values that both branches found."""
     known = len(state.mistakes)
     for found in (*one.mistakes[known:], *other.mistakes[known:]):

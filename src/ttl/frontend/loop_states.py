@@ -11,11 +11,11 @@ from ttl.source.walking import walk
 
 from .builder import KernelBuilder
 from .hir import HeldBlock, RunTime, Value, kind_of, leaves
-from .state import Variable
+from .state import Local
 
 
 def state_of(
-    builder: KernelBuilder, mentioned: Iterable[Binding], changed: Collection[Variable] = ()
+    builder: KernelBuilder, mentioned: Iterable[Binding], changed: Collection[Local] = ()
 ) -> Hashable:
     """Summarize variables. All numbers of changed variables are alike."""
     values, variables = builder.state.values, builder.variables(mentioned)

@@ -21,7 +21,7 @@ from ttl.semantics.dtypes import float32
 from .builder import KernelBuilder
 from .hir import KINDS, BlockValue, HeldBlock, RunTime, SliceValue, Value, items_of, kind_of, leaves
 from .scalars import as_kind
-from .state import Variable
+from .state import Local
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def has(container: Value, value: Value) -> bool:
     return any(item is value or has(item, value) for item in items)
 
 
-def names_of(values: Mapping[Variable, Value], value: Value) -> list[Variable]:
+def names_of(values: Mapping[Local, Value], value: Value) -> list[Local]:
     """List the variables whose value it is, or whose value contains it."""
     return [each for each, found in values.items() if found is value or has(found, value)]
 

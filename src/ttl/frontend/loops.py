@@ -22,7 +22,7 @@ from .operators import binary
 from .problems import Mistake, Unusable
 from .ranges import RangeValue, compute_counter, step_count, upward
 from .scalars import as_kind, calculate, compare, truth
-from .state import LEFT, OWN, RETURNED, OpenLoop, State, Variable
+from .state import LEFT, OWN, RETURNED, Local, OpenLoop, Reached
 from .uses import Jumps, uses_of_all
 
 LEAVING: Jumps = frozenset({"break", "return"})
@@ -54,7 +54,7 @@ def new_loop(
     )
 
 
-def _own_variable(builder: KernelBuilder, name: str) -> Variable:
+def _own_variable(builder: KernelBuilder, name: str) -> Local:
     return builder.frame.variable(bindings.Variable(name, OWN))
 
 
@@ -95,7 +95,7 @@ class WholeLoop:
         assert isinstance(self.node, tree.Loop) and isinstance(self.node.target, tree.Target)
         return self.node.target
 
-    def variables(self) -> set[Variable]:
+    def variables(self) -> set[Local]:
         target = [self.target] if isinstance(self.node, tree.Loop) else []
         return find_assigned(self.builder, uses_of_all([*target, *self.node.body]))
 
@@ -111,7 +111,7 @@ class WholeLoop:
             for variable, value in self.read().items()
         )
 
-    def read(self) -> dict[Variable, Value]:
+    def read(self) -> dict[Local, Value]:
         """Return the starting values that one iteration changes and the next one reads."""
         read, values = uses_of_all(self.nodes()).read_first, self.builder.state.values
         return {v: values[v] for v in self.variables() if v.of in read and v in values}
@@ -219,7 +219,7 @@ class WholeLoop:
     def _while(
         self,
         loop: OpenLoop,
-        changed: set[Variable],
+        changed: set[Local],
         condition: Callable[[], Value],
         step: Callable[[], None],
     ) -> None:
@@ -248,7 +248,7 @@ def _hint(name: str) -> str:
 
 
 def _tested(
-    builder: KernelBuilder, loop: OpenLoop, changed: set[Variable], condition: Callable[[], Value]
+    builder: KernelBuilder, loop: OpenLoop, changed: set[Local], condition: Callable[[], Value]
 ) -> tuple[Carried, Body, bool | Scalar]:
     if loop.hidden:
         builder.state.values[loop.going_on] = True
@@ -280,7 +280,7 @@ def is_of_outer_loop(builder: KernelBuilder, mistake: Mistake) -> bool:
 # After loops --------------------------------------------------------------------------------------
 
 
-def require_kept(builder: KernelBuilder, end: State, rest: Steps) -> None:
+def require_kept(builder: KernelBuilder, end: Reached, rest: Steps) -> None:
     """Raise Mistake if the rest reads a variable whose value was lost on the way."""
     lost = builder.lost(end.values)
     for variable in sorted(reads_first(rest, lost), key=lambda each: each.name):

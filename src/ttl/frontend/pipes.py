@@ -22,7 +22,7 @@ from .loops import new_loop
 from .nets import nodes_with_role
 from .node_values import NodeFunctions
 from .problems import Mistake, WrongCall, describe, flow_broken
-from .state import LocalFunction, Variable
+from .state import Local, LocalFunction
 from .uses import NOTHING
 
 
@@ -97,7 +97,7 @@ def _call(builder: KernelBuilder, function: Value, pipe: RunTime) -> None:
 
 def _leaving_transfers(
     builder: KernelBuilder, body: Body, carried: Carried
-) -> dict[Variable, RunTime]:
+) -> dict[Local, RunTime]:
     """Return the transfers of outer variables that the body makes and later code waits for."""
     inside = {result for op in body.walk() for result in op.results}
     return {

@@ -13,7 +13,7 @@ from ttl.language.described import described
 from .hir import Value
 
 if TYPE_CHECKING:
-    from .state import OpenLoop, Variable
+    from .state import Local, OpenLoop
     from .value_ranges import Undecided
 
 
@@ -24,7 +24,7 @@ class FlowBroken(RuleBroken):
     undecided: Undecided | None = None  # a branch for each of its values would help
     # A variable that the loop could carry as another kind of number, or as a block of another type;
     # None: the loop was expected to keep the value unchanged.
-    grows: tuple[Variable, type | Attribute | None] | None = None
+    grows: tuple[Local, type | Attribute | None] | None = None
     is_of_end = False  # an iteration ends with it, so other last ones may help
 
     def __init__(self, code: Code, message: str, *, helps: tuple[str, ...] = (), **why: object):

@@ -26,7 +26,7 @@ Container = list[Any] | dict[Any, Any] | set[Any]
 ContainerT = TypeVar("ContainerT", bound=Container)
 
 
-class Variable(NamedTuple):
+class Local(NamedTuple):
     """A variable of the program, or one that its evaluation needs, in one call of a function."""
 
     frame: int  # its number
@@ -68,12 +68,12 @@ class Frame:
     of_bodies: frozenset[bindings.Variable] = frozenset()
     unrolls: bool = False  # loops with a known number of steps, within the budget
 
-    def variable(self, of: bindings.Variable) -> Variable:
+    def variable(self, of: bindings.Variable) -> Local:
         """Return a variable in this call of the function."""
-        return Variable(self.number, of)
+        return Local(self.number, of)
 
     @property
-    def shared(self) -> Iterator[Variable]:
+    def shared(self) -> Iterator[Local]:
         """Yield the variables that inner functions assign."""
         return map(self.variable, self.scope.shared | self.of_bodies)
 
@@ -137,11 +137,11 @@ class OpenLoop:
 
     frame: Frame
     nodes: tuple[tree.Node, ...]  # its condition and its body
-    going_on: Variable
-    hidden: frozenset[Variable]
+    going_on: Local
+    hidden: frozenset[Local]
     carries_blocks: bool  # and transfers too
     facts: Facts  # known on its path
-    variables: frozenset[Variable]  # with values before it
+    variables: frozenset[Local]  # with values before it
     held: frozenset[End]  # the ends of buffers with blocks held before it
     may_release: bool  # blocks acquired before it, which is then reported as a mistake
 
@@ -161,10 +161,10 @@ class Made:
 
 
 @dataclass(slots=True)
-class State:
+class Reached:
     """The state that a path has reached."""
 
-    values: dict[Variable, Value] = field(default_factory=dict)
+    values: dict[Local, Value] = field(default_factory=dict)
     facts: Facts = field(default_factory=dict)  # the decided conditions on this path
     released: frozenset[RunTime] = frozenset()  # blocks, transfers waited for, pipes left
     shapeless: dict[Value, Origin | None] = field(default_factory=dict)  # fills and broadcasts
@@ -178,7 +178,7 @@ class State:
     has_lost_containers: bool = False  # in a branch where they differ
     started: Mapping[object, bool] = field(default_factory=dict)  # generators: exhausted?
 
-    def fork(self) -> State:
+    def fork(self) -> Reached:
         self.keep()
         return replace(
             self,
@@ -211,7 +211,7 @@ class State:
 class Path:
     """A separate evaluation: its final state, and its operations."""
 
-    state: State
+    state: Reached
     body: Body
 
 

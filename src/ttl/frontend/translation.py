@@ -42,7 +42,7 @@ from .problems import MISTAKEN, Mistake, Unusable, flow_broken, not_in_kernels
 from .ranges import steps_of
 from .signposts import refuse_unused_signposts
 from .simple_statements import STATEMENTS
-from .state import LEFT, RETURNED, LocalFunction, State
+from .state import LEFT, RETURNED, LocalFunction, Reached
 from .uses import NOTHING, uses_of
 from .value_ranges import Undecided, recalculate
 
@@ -170,7 +170,7 @@ def by_number(
     return (Decision(node, is_case, steps, otherwise, deciding),)
 
 
-def _is_released(builder: KernelBuilder, end: State, node: tree.Statement, rest: Steps) -> bool:
+def _is_released(builder: KernelBuilder, end: Reached, node: tree.Statement, rest: Steps) -> bool:
     """Does later code use the result of the statement as a block, which one of two branches gives?
     A data movement kernel can do nothing else with it."""
     later, moves = uses_of_steps(rest), builder.kernel.kind is KernelKind.DATAMOVEMENT

@@ -11,7 +11,7 @@ import numpy as np
 from ttl.artifact import CompiledOperation, Kernel
 from ttl.trace import EventKind
 from ttl.trace.events import Recorder
-from ttl.trace.texts import Form, Slot, Template, channel
+from ttl.trace.texts import Template, TextForm, TextSlot, channel
 
 from .marks import BY_MARK, Subjects
 from .program import EventStruct, ReportStruct, nodes_of, words
@@ -111,7 +111,7 @@ class CompiledEvents:
         subject = _subject(self.compiled, kernel, kind, event)
         return kind, kernel.name, subject, span.line if span is not None else 0
 
-    def write(self, out: BinaryIO, form: Form, first_tick: int) -> None:
+    def write(self, out: BinaryIO, form: TextForm, first_tick: int) -> None:
         texts, kept = self._texts(form)
         size = c_uint64()
         text = self.runtime.ttl_event_texts(
@@ -125,7 +125,7 @@ class CompiledEvents:
         finally:
             self.runtime.ttl_free_text(text)
 
-    def _texts(self, form: Form) -> tuple[TextsStruct, object]:
+    def _texts(self, form: TextForm) -> tuple[TextsStruct, object]:
         """What the runtime puts together, and what has to live as long."""
         channels: dict[tuple[str, str], int] = {}
         known: dict[object, TemplateStruct] = {}
@@ -154,7 +154,7 @@ class CompiledEvents:
         return texts, (kept, pieces, tracks, processes)
 
 
-def _piece(text: str, slot: Slot = Slot.NOTHING) -> PieceStruct:
+def _piece(text: str, slot: TextSlot = TextSlot.NOTHING) -> PieceStruct:
     data = text.encode()
     return PieceStruct(data, len(data), slot)
 

@@ -10,7 +10,7 @@ import ctypes
 import time
 from collections.abc import Callable
 
-from .program import SPINNING, STOPPED, Program, ProgramStruct, ReportStruct
+from .program import SPINNING, STOPPED, HostProgram, ProgramStruct, ReportStruct
 
 LOOK_MILLISECONDS = 50  # how long Ctrl-C may wait
 # For a run to end. Of this process's own time: on a busy machine it may hardly get any.
@@ -35,7 +35,7 @@ def declare(library: ctypes.CDLL) -> None:
 
 def execute(
     runtime: ctypes.CDLL,
-    program: Program,
+    program: HostProgram,
     report: ReportStruct,
     while_waiting: Callable[[], None] = lambda: None,
 ) -> BaseException | None:
@@ -60,7 +60,7 @@ def execute(
     return None
 
 
-def _wait(runtime: ctypes.CDLL, program: Program, while_waiting: Callable[[], None]) -> None:
+def _wait(runtime: ctypes.CDLL, program: HostProgram, while_waiting: Callable[[], None]) -> None:
     before, silent = 0, 0
     while not runtime.ttl_wait(ctypes.byref(program.struct), LOOK_MILLISECONDS):
         while_waiting()
@@ -71,7 +71,7 @@ def _wait(runtime: ctypes.CDLL, program: Program, while_waiting: Callable[[], No
             runtime.ttl_stop(ctypes.byref(program.struct), SPINNING)
 
 
-def _stop(runtime: ctypes.CDLL, program: Program, status: int) -> bool:
+def _stop(runtime: ctypes.CDLL, program: HostProgram, status: int) -> bool:
     """Asks until the run has ended; False if it does not."""
     until, longest = time.process_time() + GRACE_SECONDS, time.monotonic() + LONGEST_GRACE_SECONDS
     while time.process_time() < until and time.monotonic() < longest:

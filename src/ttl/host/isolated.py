@@ -29,8 +29,8 @@ from .program import (
     CallSiteStruct,
     ClashStruct,
     EventStruct,
+    HostProgram,
     LeftoverStruct,
-    Program,
     ReportStruct,
     RunOptions,
     TensorPlan,
@@ -54,7 +54,7 @@ ARRAYS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SharedPlace:
     """Where the elements of a tensor are in the shared memory."""
 
     offset: int
@@ -69,7 +69,7 @@ class Work:
     compiled: CompiledOperation
     target: Target
     plans: Sequence[TensorPlan]
-    places: Sequence[Place]
+    places: Sequence[SharedPlace]
     options: RunOptions
     runtime: Path
     libraries: Sequence[tuple[Path, tuple[int, ...]]]  # and the kernels in each
@@ -78,7 +78,7 @@ class Work:
     memory_bytes: int | None  # that the kernels may take beside the tensors
 
 
-def views(places: Sequence[Place], shared: mmap.mmap) -> list[TensorMemory]:
+def views(places: Sequence[SharedPlace], shared: mmap.mmap) -> list[TensorMemory]:
     """A tensor that is given twice is one memory."""
     known: dict[int, TensorMemory] = {}
     for place in places:
@@ -90,7 +90,7 @@ def views(places: Sequence[Place], shared: mmap.mmap) -> list[TensorMemory]:
     return [known[place.offset] for place in places]
 
 
-def packed(report: ReportStruct, program: Program) -> bytes:
+def packed(report: ReportStruct, program: HostProgram) -> bytes:
     arrays = [
         ctypes.string_at(getattr(report, array), getattr(report, count) * ctypes.sizeof(kind))
         for array, count, kind in ARRAYS

@@ -27,7 +27,7 @@ from ttl.artifact import CompiledOperation
 from ttl.diagnostics import Diagnostic, KernelFault, codes
 from ttl.target import Target
 
-from .isolated import ARRAYS, GO_ON, LENGTH_BYTES, Place, Work, views
+from .isolated import ARRAYS, GO_ON, LENGTH_BYTES, SharedPlace, Work, views
 from .memory import TensorMemory
 from .program import ReportStruct, RunOptions, TensorPlan
 from .sandbox import FILES
@@ -80,7 +80,7 @@ def run_isolated(
     return outcome
 
 
-def _places(memories: Sequence[TensorMemory]) -> tuple[list[Place], int]:
+def _places(memories: Sequence[TensorMemory]) -> tuple[list[SharedPlace], int]:
     offsets: dict[int, int] = {}
     end = 0
     for memory in memories:
@@ -88,7 +88,7 @@ def _places(memories: Sequence[TensorMemory]) -> tuple[list[Place], int]:
             offsets[id(memory)] = end
             end += -(-memory.array.nbytes // ALIGNMENT) * ALIGNMENT
     places = [
-        Place(
+        SharedPlace(
             offsets[id(each)], each.array.shape, each.array.itemsize, each.is_in_rows, each.units
         )
         for each in memories

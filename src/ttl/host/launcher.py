@@ -43,8 +43,8 @@ from .program import (
     NO_CALLS,
     NO_MEMORY,
     TENSOR_ADDRESS_STEP,
+    HostProgram,
     Parts,
-    Program,
     ReportStruct,
     RunOptions,
     TensorPlan,
@@ -267,7 +267,7 @@ def _runtime(cache_dir: Path) -> tuple[Compiler, Path, ctypes.CDLL]:
 
 def _run(
     runtime: ctypes.CDLL,
-    program: Program,
+    program: HostProgram,
     compiled: CompiledOperation,
     tensors: Sequence[PagedTensor],
     memories: Sequence[TensorMemory],

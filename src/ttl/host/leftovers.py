@@ -6,7 +6,7 @@ from typing import Literal
 
 from ttl.artifact import CompiledOperation
 from ttl.diagnostics import Diagnostic
-from ttl.diagnostics.buffer_ends import End, leftover
+from ttl.diagnostics.buffer_ends import KernelEnd, leftover
 
 from .program import NOBODY, LeftoverStruct, ReportStruct, nodes_of
 
@@ -27,9 +27,9 @@ def _leftover(compiled: CompiledOperation, holding: list[LeftoverStruct]) -> Dia
     first, nodes = holding[0], nodes_of(compiled)
     buffer = compiled.buffers[first.buffer]
 
-    def end(call: Literal["push", "pop"], kernel: int, pages: int) -> End:
+    def end(call: Literal["push", "pop"], kernel: int, pages: int) -> KernelEnd:
         name = None if kernel == NOBODY else compiled.kernels[kernel].name
-        return End(call, name, pages // buffer.block_tiles)
+        return KernelEnd(call, name, pages // buffer.block_tiles)
 
     return leftover(
         buffer.name,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ttl.artifact import MARK_KINDS, CompiledOperation, Kernel, Mark, Pipe
+from ttl.artifact import MARK_KINDS, CompiledOperation, Kernel, Mark, NamedPipe
 
 FIRST_KIND = 12  # in the order of MARK_KINDS, as in TtlEventKind (runtime/program.h)
 BY_MARK, NO_SUBJECT = 1 << 31, 0x7FFF
@@ -32,7 +32,7 @@ class Subjects:
 
     def __init__(self, compiled: CompiledOperation):
         self.names = _subjects(compiled)
-        self.nets: dict[str, list[Pipe]] = {}
+        self.nets: dict[str, list[NamedPipe]] = {}
         for pipe in compiled.pipes:
             self.nets.setdefault(pipe.net, []).append(pipe)
         self.known: dict[tuple[str, bool, tuple[int, int]], list[str]] = {}

@@ -13,7 +13,7 @@ from ttl.artifact import (
     CompiledOperation,
     Kernel,
     Rectangles,
-    Semaphore,
+    SemaphorePlan,
     ThreadKind,
 )
 from ttl.target import Target
@@ -190,7 +190,7 @@ class RunOptions:
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class HostProgram:
     """A filled structure and the objects its pointers point into."""
 
     struct: ProgramStruct
@@ -250,7 +250,7 @@ def program_parts(
 
 def make_program(
     parts: Parts, memories: Sequence[TensorMemory], options: RunOptions
-) -> Program:
+) -> HostProgram:
     struct = ProgramStruct.from_buffer_copy(parts.struct)
     tensors = (TensorStruct * len(memories))(*map(_tensor_struct, parts.plans, memories))
     homes = _set_homes(parts, tensors, memories) if parts.backing else []
@@ -272,7 +272,7 @@ def make_program(
     if options.seed is not None:
         struct.is_seeded = True
         struct.seed = options.seed & 0xFFFFFFFF
-    return Program(struct, tensors, heartbeats, (parts, memories, homes, threads))
+    return HostProgram(struct, tensors, heartbeats, (parts, memories, homes, threads))
 
 
 def must_run_in_turn(compiled: CompiledOperation) -> bool:
@@ -428,7 +428,7 @@ def _phases(kernel: Kernel) -> int:
     return 0 if kernel.config is None else MATH_FIDELITIES.index(kernel.config.math_fidelity) + 1
 
 
-def _initial_values(semaphores: Sequence[Semaphore]) -> ctypes.Array[c_uint32]:
+def _initial_values(semaphores: Sequence[SemaphorePlan]) -> ctypes.Array[c_uint32]:
     """By id; what lies between those that are declared is garbage."""
     values = [NOBODY] * (max((item.index for item in semaphores), default=-1) + 1)
     for item in semaphores:

@@ -28,7 +28,7 @@ _INCLUDE = re.compile(r'^\s*#\s*include\b(?:\s*"(.+)")?')
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class TranslationUnit:
     """C++ that exports ttl_kernel_0, ttl_kernel_1, ...: those of the kernels at these positions."""
 
     text: str
@@ -37,14 +37,14 @@ class Unit:
 
 def translation_units(
     compiled: CompiledOperation, tensors: Sequence[TensorPlan]
-) -> list[Unit]:
+) -> list[TranslationUnit]:
     if any(kernel.own is not None for kernel in compiled.kernels):
         return [_lone_unit(compiled, n) for n in range(len(compiled.kernels))]
     text = _common_unit(compiled, tensors)
-    return [Unit(text, tuple(range(len(compiled.kernels))))]
+    return [TranslationUnit(text, tuple(range(len(compiled.kernels))))]
 
 
-def _lone_unit(compiled: CompiledOperation, position: int) -> Unit:
+def _lone_unit(compiled: CompiledOperation, position: int) -> TranslationUnit:
     kernel = compiled.kernels[position]
     assert kernel.own is not None
     is_compute = kernel.thread is ThreadKind.COMPUTE
@@ -58,7 +58,7 @@ def _lone_unit(compiled: CompiledOperation, position: int) -> Unit:
     lines += _text_with_rows(kernel)
     lines.append('extern "C" __attribute__((visibility("default")))')
     lines.append(f"void ttl_kernel_{position}() {{ kernel_main(); }}")
-    return Unit("\n".join(lines) + "\n", (position,))
+    return TranslationUnit("\n".join(lines) + "\n", (position,))
 
 
 def _text_with_rows(kernel: Kernel) -> Iterator[str]:

@@ -133,7 +133,7 @@ _NUMBERS = {"int": int, "float": float}
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class TtirForm:
     """The operands and attributes of an operation."""
 
     name: str
@@ -152,7 +152,7 @@ def _field(text: str) -> tuple[str, Field]:
     return name, Field(kind, _WORDS[default] if default in _WORDS else read(default))
 
 
-def _forms() -> Iterator[Form]:
+def _forms() -> Iterator[TtirForm]:
     for line in _ROWS.strip().splitlines():
         names, operands, attributes = (part.strip() for part in line.split("|"))
         words = operands.split()
@@ -160,10 +160,10 @@ def _forms() -> Iterator[Form]:
         optional = frozenset(word[:-1] for word in words if word.endswith("?"))
         for name in names.split():
             plain = tuple(word.rstrip("?*") for word in words)
-            yield Form(name, plain, optional, operands.endswith("*"), fields)
+            yield TtirForm(name, plain, optional, operands.endswith("*"), fields)
 
 
 # The current form of each operation first, then its earlier forms.
-FORMS: dict[str, tuple[Form, ...]] = {}
+FORMS: dict[str, tuple[TtirForm, ...]] = {}
 for _form in _forms():
     FORMS[_form.name] = (*FORMS.get(_form.name, ()), _form)

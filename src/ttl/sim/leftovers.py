@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, cast
 
 from ttl.diagnostics import Diagnostic
-from ttl.diagnostics.buffer_ends import End, leftover
+from ttl.diagnostics.buffer_ends import KernelEnd, leftover
 from ttl.semantics.types import Shape
 
 from .buffer import BufferEnd, NodeBuffer
@@ -37,8 +37,8 @@ def _leftover(holding: Sequence[tuple[Shape, NodeBuffer]], node_count: int) -> D
     )
 
 
-def _end(end: BufferEnd) -> End:
-    return End(
+def _end(end: BufferEnd) -> KernelEnd:
+    return KernelEnd(
         cast(Literal["push", "pop"], end.release_call),
         None if end.kernel is None else end.kernel.name,
         end.released,

@@ -12,7 +12,7 @@ from ttl.semantics.layout import TILE_LAYOUT, Layout
 from ttl.semantics.ops import (
     NO_PARAMETERS,
     BlockOp,
-    Kind,
+    ParameterKind,
     Parameters,
     is_complete,
     meaning_of,
@@ -123,7 +123,7 @@ class TypeTable:
         untyped = tuple(type_.dtype is None for type_ in types)
         is_open = not all(is_complete(type_.shape) for type_ in (*blocks, result))
         is_special = any(untyped) or is_open or parameters
-        numbers = [each.name for each in op.parameters if each.kind is Kind.NUMBER]
+        numbers = [each.name for each in op.parameters if each.kind is ParameterKind.NUMBER]
         meaning = meaning_of(op, types, result, self.rounding, self.in_16_bits)
         is_plain = bool(types) and not is_special and not self.looks_at_each
         return Applied(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Protocol
 from ttl.diagnostics.frames import is_user_file
 
 if TYPE_CHECKING:
-    from .texts import Form
+    from .texts import TextForm
 
 Node = tuple[int, ...]
 Part = tuple[tuple[int, ...], tuple[int, ...]]  # where a slice starts and its sizes, in shape units
@@ -82,7 +82,7 @@ class Bulk(Protocol):
 
     def __len__(self) -> int: ...
 
-    def write(self, out: BinaryIO, form: Form, first_tick: int) -> None: ...
+    def write(self, out: BinaryIO, form: TextForm, first_tick: int) -> None: ...
 
 
 class Recorder:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from .events import EventKind, Node, Recorder
 from .perfetto import PerfettoForm
-from .texts import Slot, Template, Transfer, write_events
+from .texts import Template, TextSlot, TransferText, write_events
 
 PERFETTO_SUFFIX = ".json"
 # In both forms, but not in traces of 0.1. A later version of JSON lines names it in the first line.
@@ -77,13 +77,19 @@ class JsonLines:
 
     def template(self, kind: EventKind, kernel: str, subject: str, line: int) -> Template:
         pieces = (
-            ('{"tick": ', Slot.TICK),
-            (f', "kind": "{kind.text}", "node": ', Slot.PROCESS),
-            (f', "kernel": {dumps(kernel)}, "subject": {dumps(subject)}, "value": ', Slot.VALUE),
-            (f', "line": {line}', Slot.PART if kind is EventKind.COPY_START else Slot.NOTHING),
-            ("}" + self.separator, Slot.NOTHING),
+            ('{"tick": ', TextSlot.TICK),
+            (f', "kind": "{kind.text}", "node": ', TextSlot.PROCESS),
+            (
+                f', "kernel": {dumps(kernel)}, "subject": {dumps(subject)}, "value": ',
+                TextSlot.VALUE,
+            ),
+            (
+                f', "line": {line}',
+                TextSlot.PART if kind is EventKind.COPY_START else TextSlot.NOTHING,
+            ),
+            ("}" + self.separator, TextSlot.NOTHING),
         )
-        return Template(Transfer.NONE, pieces)
+        return Template(TransferText.NONE, pieces)
 
     def track(self, node: Node, kernel: str) -> str:
         return ""

@@ -16,7 +16,7 @@ from json import dumps
 from zlib import crc32
 
 from .events import EventKind, Node
-from .texts import Piece, Slot, Template, Transfer
+from .texts import Piece, Template, TextSlot, TransferText
 
 SLICE_BEGIN, SLICE_END, ASYNC_BEGIN, ASYNC_END, INSTANT = "B", "E", "b", "e", "i"
 _SHOWN = {
@@ -44,7 +44,7 @@ _SHOWN = {
 }
 BUFFER_KINDS = (EventKind.BUFFER_PUSH, EventKind.BUFFER_POP)
 OPERATIONS = 0  # the process of the operations
-TRANSFERS = {ASYNC_BEGIN: Transfer.BEGIN, ASYNC_END: Transfer.END}
+TRANSFERS = {ASYNC_BEGIN: TransferText.BEGIN, ASYNC_END: TransferText.END}
 
 
 class PerfettoForm:
@@ -57,27 +57,27 @@ class PerfettoForm:
         scope = ', "s": "t"' if phase == INSTANT else ""
         name = dumps(words + (subject or kernel))
         pieces: list[Piece] = [
-            (f'{{"ph": "{phase}", "pid": ', Slot.TRACK),
-            (f', "name": {name}, "cat": "{kind.category}"{scope}, "ts": ', Slot.TICK),
+            (f'{{"ph": "{phase}", "pid": ', TextSlot.TRACK),
+            (f', "name": {name}, "cat": "{kind.category}"{scope}, "ts": ', TextSlot.TICK),
         ]
-        transfer = TRANSFERS.get(phase, Transfer.NONE)
-        if transfer is not Transfer.NONE:  # rule TRANSFER
-            pieces.append((', "id": ', Slot.TRANSFER))
+        transfer = TRANSFERS.get(phase, TransferText.NONE)
+        if transfer is not TransferText.NONE:  # rule TRANSFER
+            pieces.append((', "id": ', TextSlot.TRANSFER))
         said = f'"kind": "{kind.text}", "subject": {dumps(subject)}'
-        pieces.append((f', "args": {{{said}, "value": ', Slot.VALUE))
-        is_start = transfer is Transfer.BEGIN
-        pieces.append((f', "line": {line}', Slot.PART if is_start else Slot.NOTHING))
-        pieces.append(("}}" + self.separator, Slot.NOTHING))
+        pieces.append((f', "args": {{{said}, "value": ', TextSlot.VALUE))
+        is_start = transfer is TransferText.BEGIN
+        pieces.append((f', "line": {line}', TextSlot.PART if is_start else TextSlot.NOTHING))
+        pieces.append(("}}" + self.separator, TextSlot.NOTHING))
         if kind in BUFFER_KINDS:
             pieces += self._counter(dumps(subject))
         return Template(transfer, tuple(pieces))
 
     def _counter(self, name: str) -> list[Piece]:  # rule COUNTER
         return [
-            ('{"ph": "C", "pid": ', Slot.PROCESS),
-            (f', "name": {name}, "ts": ', Slot.TICK),
-            (', "args": {"blocks": ', Slot.VALUE),
-            ("}}" + self.separator, Slot.NOTHING),
+            ('{"ph": "C", "pid": ', TextSlot.PROCESS),
+            (f', "name": {name}, "ts": ', TextSlot.TICK),
+            (', "args": {"blocks": ', TextSlot.VALUE),
+            ("}}" + self.separator, TextSlot.NOTHING),
         ]
 
     def track(self, node: Node, kernel: str) -> str:

@@ -19,7 +19,7 @@ BOUND = "~"  # separates the parts of the bound in names of the archive
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class ErrorBound:
     """A call's operations whose bound in the op table is not 0.
 
     The spacings are those at 1.0, of the registers' format and of the tensor's.
@@ -42,7 +42,7 @@ class Result:
     tensor: str
     is_tiled: bool
     values: Array  # floats as float32
-    bound: Bound | None = None  # allowed difference of another engine; None: bit for bit
+    bound: ErrorBound | None = None  # allowed difference of another engine; None: bit for bit
 
 
 def results_file(trace: Path) -> Path:
@@ -104,8 +104,8 @@ def _array(archive: ZipFile, name: str) -> Array:
     return np.frombuffer(data.getvalue(), dtype, prod(shape), data.tell()).reshape(shape)
 
 
-def _bound(parts: list[str]) -> Bound:
+def _bound(parts: list[str]) -> ErrorBound:
     if len(parts) < 3:
         raise ValueError("a bound names no operations")
     spacing, of_result, *operations = parts
-    return Bound(tuple(operations), float.fromhex(spacing), float.fromhex(of_result))
+    return ErrorBound(tuple(operations), float.fromhex(spacing), float.fromhex(of_result))

@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple, Protocol
 from .events import FIELDS, EventKind, Lines, Node, Part, Recorder, events_in
 
 
-class Slot(IntEnum):
+class TextSlot(IntEnum):
     """The value after a piece of text. The host's runtime uses these numbers (texts.cpp)."""
 
     NOTHING = 0
@@ -26,7 +26,7 @@ class Slot(IntEnum):
     PART = 6
 
 
-class Transfer(IntEnum):
+class TransferText(IntEnum):
     """Whether an event begins or ends a transfer."""
 
     NONE = 0
@@ -34,15 +34,15 @@ class Transfer(IntEnum):
     END = 2
 
 
-Piece = tuple[str, Slot]
+Piece = tuple[str, TextSlot]
 
 
 class Template(NamedTuple):
-    transfer: Transfer
+    transfer: TransferText
     pieces: tuple[Piece, ...]
 
 
-class Form(Protocol):
+class TextForm(Protocol):
     separator: str  # after each event
 
     def template(self, kind: EventKind, kernel: str, subject: str, line: int) -> Template: ...
@@ -68,7 +68,7 @@ def channel(kind: EventKind) -> str:
     return kind.text.removesuffix("_end").removesuffix("_start")
 
 
-def write_events(out: BinaryIO, recorder: Recorder, form: Form, first_tick: int = 0) -> None:
+def write_events(out: BinaryIO, recorder: Recorder, form: TextForm, first_tick: int = 0) -> None:
     """Write all events, each with the form's separator after it."""
     out.write(form.separator.join((*form.names(recorder.tracks), "")).encode())
     for section in recorder.sections():
@@ -81,7 +81,7 @@ def write_events(out: BinaryIO, recorder: Recorder, form: Form, first_tick: int 
 
 
 def _write(
-    out: BinaryIO, recorder: Recorder, raw: list[object], form: Form, first_tick: int
+    out: BinaryIO, recorder: Recorder, raw: list[object], form: TextForm, first_tick: int
 ) -> None:
     shapes = _Shapes(recorder, form)
     kernels = [kernel for _, kernel in recorder.tracks]
@@ -91,9 +91,9 @@ def _write(
 
 
 # The possible orders of slots, numbered.
-_TRACK, _PROCESS, _PART = Slot.TRACK, Slot.PROCESS, Slot.PART
-_TICK, _VALUE, _BEGIN = Slot.TICK, Slot.VALUE, Slot.TRANSFER
-_ORDERS: dict[tuple[Slot, ...], int] = {
+_TRACK, _PROCESS, _PART = TextSlot.TRACK, TextSlot.PROCESS, TextSlot.PART
+_TICK, _VALUE, _BEGIN = TextSlot.TICK, TextSlot.VALUE, TextSlot.TRANSFER
+_ORDERS: dict[tuple[TextSlot, ...], int] = {
     (_TRACK, _TICK, _VALUE): 0,
     (_TRACK, _TICK, _VALUE, _PROCESS, _TICK, _VALUE): 1,
     (_TRACK, _TICK, _BEGIN, _VALUE, _PART): 2,
@@ -112,10 +112,10 @@ class _Shape:
     def __init__(self, template: Template, channel: str):
         self.channel = channel
         texts = [""]
-        slots = tuple([slot for _, slot in template.pieces if slot is not Slot.NOTHING])
+        slots = tuple([slot for _, slot in template.pieces if slot is not TextSlot.NOTHING])
         for text, slot in template.pieces:
             texts[-1] += text
-            if slot is not Slot.NOTHING:
+            if slot is not TextSlot.NOTHING:
                 texts.append("")
         self.order = _ORDERS[slots]
         texts += [""] * (_MOST_TEXTS - len(texts))
@@ -127,7 +127,7 @@ class _Shapes:
 
     __slots__ = ("form", "known", "lines")
 
-    def __init__(self, recorder: Recorder, form: Form):
+    def __init__(self, recorder: Recorder, form: TextForm):
         self.form = form
         self.lines = Lines(recorder.codes)
         # By kind, subject, code, place and kernel.

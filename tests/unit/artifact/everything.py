@@ -12,10 +12,10 @@ from ttl.artifact import (
     Kernel,
     Mark,
     Memory,
+    NamedPipe,
     Operand,
     OwnArguments,
-    Pipe,
-    Semaphore,
+    SemaphorePlan,
     ThreadKind,
 )
 from ttl.diagnostics import Span
@@ -71,9 +71,9 @@ EVERYTHING = CompiledOperation(
         Operand("b", (32, 32), "bfloat4_b", "ROW_MAJOR"),
     ),
     core_range=((1, 2), (2, 2)),
-    semaphores=(Semaphore(0, 2), Semaphore(3)),
+    semaphores=(SemaphorePlan(0, 2), SemaphorePlan(3)),
     pipe_net_count=2,
-    pipes=(Pipe("net", "(0, 0) -> (1, 0)", (0, 0), (1, 0), (1, 0)),),
+    pipes=(NamedPipe("net", "(0, 0) -> (1, 0)", (0, 0), (1, 0), (1, 0)),),
     pipe_scratch_bytes=96,
 )
 BY_HAND = CompiledOperation(

@@ -13,7 +13,7 @@ from ttl.artifact import (
     CoreArguments,
     Kernel,
     Operand,
-    Semaphore,
+    SemaphorePlan,
     ThreadKind,
 )
 from ttl.device.plan import TTNN_DTYPES, UNPACK_MODES, TensorPlace, plan_kernels
@@ -36,7 +36,7 @@ OPERATION = CompiledOperation(
         Operand("b", (32, 32), "float32", "TILE"),
     ),
     core_range=((0, 0), (1, 0)),
-    semaphores=(Semaphore(0), Semaphore(2, 5)),
+    semaphores=(SemaphorePlan(0), SemaphorePlan(2, 5)),
 )
 
 

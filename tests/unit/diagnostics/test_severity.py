@@ -7,17 +7,17 @@ import pytest
 from ttl.config import Config, chosen_options
 from ttl.diagnostics import Severity, UsageError, WarningOptions, codes
 from ttl.diagnostics.code_table import codes_of
-from ttl.diagnostics.diagnostic import Diagnostic, Effect
+from ttl.diagnostics.diagnostic import ChipEffect, Diagnostic
 from ttl.diagnostics.render import render_json, render_text
 
 ERRORS = (
-    Effect.WRONG_DATA, Effect.RACE, Effect.HANG, Effect.REFUSED, Effect.NO_MEANING, Effect.NOT_RUN,
-    Effect.ASKED,
+    ChipEffect.WRONG_DATA, ChipEffect.RACE, ChipEffect.HANG, ChipEffect.REFUSED, ChipEffect.NO_MEANING, ChipEffect.NOT_RUN,
+    ChipEffect.ASKED,
 )  # fmt: skip
 
 
 def test_what_does_harm_on_the_chip_is_an_error() -> None:
-    assert {each for each in Effect if each.severity is Severity.ERROR} == set(ERRORS)
+    assert {each for each in ChipEffect if each.severity is Severity.ERROR} == set(ERRORS)
     assert not any(each.may_be_error for each in ERRORS)
 
 
@@ -49,7 +49,7 @@ def test_choices(text: str) -> None:
 
 
 def test_the_code_of_what_only_the_simulator_runs_stands_for_all_that_is_only_simulated() -> None:
-    simulated = [each for each in codes.CATALOGUE.values() if each.milder is Effect.SIMULATED]
+    simulated = [each for each in codes.CATALOGUE.values() if each.milder is ChipEffect.SIMULATED]
     assert codes_of("TTL7006") == codes_of("simulator-only") == simulated
 
 

@@ -14,7 +14,7 @@ from ttl.artifact import CompiledOperation
 from ttl.config import Config
 from ttl.diagnostics import CompileError, InternalError, UsageError
 from ttl.driver import Driver
-from ttl.driver.launch import Call
+from ttl.driver.launch import OperationCall
 from ttl.driver.signature import CallSignature, signature_of
 from ttl.language import Operation
 from ttl.language.operation import Program
@@ -53,7 +53,7 @@ def make(offset, helper=None, name="scale"):
 
 
 def compiled_by(driver: Driver, program: Program) -> CompiledOperation:
-    call = Call(driver, program.operation, Config())
+    call = OperationCall(driver, program.operation, Config())
     return call.artifact(program, signature_of(program, TARGET, Config()), TARGET, Config())
 
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from ttl.artifact import CoreArguments, Semaphore, ThreadKind
+from ttl.artifact import CoreArguments, SemaphorePlan, ThreadKind
 from ttl.diagnostics import KernelFault, codes
 from ttl.host import launch
 
@@ -114,7 +114,7 @@ if (my_x[0] == there.x) {
 }"""
     pages = run(
         tiny, cache_dir, {"read": (READ, body)}, corner=(1, 0),
-        semaphores=[Semaphore(0), Semaphore(1, 3)],
+        semaphores=[SemaphorePlan(0), SemaphorePlan(1, 3)],
     )  # fmt: skip
     np.testing.assert_array_equal(pages[1], pages[0])
 
@@ -146,9 +146,15 @@ def test_polling_lets_others_run(tiny, cache_dir, what):
                                              if what == "buffer" else "")),
         "write": (WRITE, POINTER + change),
     }  # fmt: skip
-    run(tiny, cache_dir, kernels, semaphores=[Semaphore(0)])
+    run(tiny, cache_dir, kernels, semaphores=[SemaphorePlan(0)])
     with pytest.raises(KernelFault) as caught:
-        run(tiny, cache_dir, {"read": kernels["read"]}, semaphores=[Semaphore(0)], step_budget=1000)
+        run(
+            tiny,
+            cache_dir,
+            {"read": kernels["read"]},
+            semaphores=[SemaphorePlan(0)],
+            step_budget=1000,
+        )
     assert caught.value.diagnostics[0].code is codes.SPINNING
 
 
@@ -178,7 +184,7 @@ WRONG = {
 @pytest.mark.parametrize("message", WRONG)
 def test_faults(tiny, cache_dir, message):
     with pytest.raises(KernelFault) as caught:
-        run(tiny, cache_dir, {"read": (READ, WRONG[message])}, semaphores=[Semaphore(0)])
+        run(tiny, cache_dir, {"read": (READ, WRONG[message])}, semaphores=[SemaphorePlan(0)])
     diagnostic = caught.value.diagnostics[0]
     assert message in diagnostic.message
     assert diagnostic.primary.span.line == (4 if "column" in message else 5)

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ttl.artifact import Semaphore, ThreadKind
+from ttl.artifact import SemaphorePlan, ThreadKind
 from ttl.diagnostics import KernelFault
 from ttl.host import launch
 
@@ -59,7 +59,7 @@ def run(tiny, cache_dir, body, **options):
     kernels = [tiny.make_kernel("work", ThreadKind.READER, text, (0,))]
     buffers = [tiny.make_buffer("in0", 0, 1, 2)]
     operation = tiny.make_operation(kernels, buffers, 1, (COLUMNS - 1, 0))
-    operation = replace(operation, semaphores=(Semaphore(0), Semaphore(1)))
+    operation = replace(operation, semaphores=(SemaphorePlan(0), SemaphorePlan(1)))
     launch(operation, [tensor], cache_dir=cache_dir, **options)
     return tensor.tiles.copy().view(np.uint32)
 

@@ -15,7 +15,7 @@ from ttl.trace.difference import first_difference
 from ttl.trace.events import events_in
 from ttl.trace.files import append_events
 from ttl.trace.reader import read_trace
-from ttl.trace.results import Bound, Result, append_results, read_results
+from ttl.trace.results import ErrorBound, Result, append_results, read_results
 
 NODE = (1, 0)
 
@@ -199,15 +199,15 @@ def test_elements_may_differ_by_the_bounds_of_the_op_table(tmp_path) -> None:
     others = values + np.float32(2.0**-7)
     events = records((EventKind.COPY_START, "y", 2048, 30))
 
-    def found_with(bound: Bound | None, tolerance: float | None = None) -> str | None:
+    def found_with(bound: ErrorBound | None, tolerance: float | None = None) -> str | None:
         results = [[Result(0, "y", True, each, bound)] for each in (values, others)]
         return first_difference(events, events, (results[0], results[1]), tolerance)
 
-    exp = Bound(("exp",), 2.0**-7, 2.0**-7)
+    exp = ErrorBound(("exp",), 2.0**-7, 2.0**-7)
     assert found_with(None) is not None
     assert found_with(exp) is None
     assert found_with(exp, tolerance=0.0) is not None  # what is asked for counts
-    assert found_with(Bound(("exp",), 2.0**-23, 2.0**-23)) is not None
+    assert found_with(ErrorBound(("exp",), 2.0**-23, 2.0**-23)) is not None
     append_results(tmp_path / "t.jsonl", [Result(0, "a.b", True, values, exp)], is_first=True)
     (read,) = read_results(tmp_path / "t.jsonl")
     assert (read.tensor, read.bound, read.is_tiled) == ("a.b", exp, True)

@@ -18,7 +18,7 @@ from timed_operations import zeros
 from ttl.config import Config, chosen_options
 from ttl.language.autotuned import TunedOperation
 from ttl.studio.sweep import Store
-from ttl.studio.tuning import TrialOutcome, Tuner, Tuning
+from ttl.studio.tuning import TrialOutcome, Tuner, TuningResult
 from ttl.studio.tuning.keys import surroundings, trial_key
 from ttl.studio.tuning.report import html_section, write_report
 from ttl.studio.tuning.trial import Trial
@@ -37,7 +37,7 @@ def tuned(configs: Any, made_of: Any = double, **options: Any) -> TunedOperation
     return TunedOperation(ttl.autotune(configs, **options)(made_of))
 
 
-def tune(operation: TunedOperation, **options: Any) -> Tuning:
+def tune(operation: TunedOperation, **options: Any) -> TuningResult:
     return Tuner(jobs=1, **options).tune(operation, (zeros(32, 256), zeros(32, 256)), {})
 
 
@@ -103,7 +103,7 @@ def test_a_second_start_knows_what_the_first_found(own_store: Path) -> None:
 
 
 def test_results_for_other_elements_are_not_compared() -> None:
-    def found(seed: int, *configs: ttl.Config) -> Tuning:
+    def found(seed: int, *configs: ttl.Config) -> TuningResult:
         x = zeros(32, 256)
         x.storage.fill(np.random.default_rng(seed).random((32, 256), np.float32))
         return Tuner(jobs=1).tune(tuned(configs), (x, zeros(32, 256)), {})
@@ -221,12 +221,12 @@ def test_on_a_device_copies_are_measured(monkeypatch: pytest.MonkeyPatch) -> Non
 NOT_PLAIN = ttl.Config(name="<b>", block=2)
 
 
-def tuning(count: int = 2) -> Tuning:
+def tuning(count: int = 2) -> TuningResult:
     good = [
         (ttl.Config(name=str(n), block=n), TrialOutcome(n + 1, n + 2, n + 3)) for n in range(count)
     ]
     bad = (NOT_PLAIN, TrialOutcome(problem="a < b", code="TTL4001"))
-    return Tuning("double", "x=1", (*good, bad), 1.5, chip="wormhole_b0")
+    return TuningResult("double", "x=1", (*good, bad), 1.5, chip="wormhole_b0")
 
 
 def test_a_section_of_html_has_the_table_and_the_plot() -> None:

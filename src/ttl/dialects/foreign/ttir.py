@@ -23,7 +23,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from ttl.semantics.ttir_forms import FORMS, REQUIRED, Form
+from ttl.semantics.ttir_forms import FORMS, REQUIRED, TtirForm
 
 from .kept import KeptOp, text_of
 
@@ -35,10 +35,10 @@ _NOT_FIELDS = (_SEGMENTS, "resultSegmentSizes")
 class FormOp(KeptOp):
     """An operation of the table of forms; its methods raise ValueError if it is wrong."""
 
-    FORMS: ClassVar[tuple[Form, ...]]
+    FORMS: ClassVar[tuple[TtirForm, ...]]
 
     @property
-    def form(self) -> Form:
+    def form(self) -> TtirForm:
         """Return the form that has all attributes."""
         given = self.fields.keys()
         return next((each for each in self.FORMS if given <= each.attributes.keys()), self.FORMS[0])
@@ -98,7 +98,7 @@ def _is_empty(value: SSAValue) -> bool:
 
 
 def _by_groups(
-    form: Form, operands: Sequence[SSAValue], groups: Sequence[int]
+    form: TtirForm, operands: Sequence[SSAValue], groups: Sequence[int]
 ) -> list[SSAValue | None]:
     if sum(groups) != len(operands):
         raise ValueError(f"{_SEGMENTS} does not count the operands")

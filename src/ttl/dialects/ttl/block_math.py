@@ -31,7 +31,7 @@ from xdsl.irdl import (
 from xdsl.traits import NoTerminator
 from xdsl.utils.exceptions import VerifyException
 
-from ttl.semantics.ops import TILE_OPS, BlockOp, Kind
+from ttl.semantics.ops import TILE_OPS, BlockOp, ParameterKind
 from ttl.semantics.types import Shape
 
 from ..building import QuickOperation
@@ -100,10 +100,12 @@ class BlockMathOp(QuickOperation, ABC):
     def given_types(self) -> dict[str, Any]:
         """Return the requested element type or shape, which the result has, and dimensions."""
         result = block_type(self.result.type)
-        asked = {Kind.DTYPE: result.dtype, Kind.SHAPE: result.shape}
+        asked = {ParameterKind.DTYPE: result.dtype, ParameterKind.SHAPE: result.shape}
         parameters = self.ENTRY.parameters
         found: dict[str, Any] = {p.name: asked[p.kind] for p in parameters if p.kind in asked}
-        return found | {p.name: self._dims(p.name) for p in parameters if p.kind is Kind.DIMS}
+        return found | {
+            p.name: self._dims(p.name) for p in parameters if p.kind is ParameterKind.DIMS
+        }
 
     def _dims(self, name: str) -> Shape:
         given = self.parameters.data.get(name) if self.parameters is not None else None

@@ -17,7 +17,7 @@ from ttl.dialects import ttl
 from ttl.dialects.building import walk
 from ttl.dialects.ttcore import block_type, tensor_of
 from ttl.semantics.dtypes import NARROW, DType, float16, float32, int32
-from ttl.semantics.ops import TILE_OPS, Kind, TileForms, refuse_integers
+from ttl.semantics.ops import TILE_OPS, ParameterKind, TileForms, refuse_integers
 from ttl.semantics.ops.compositions import broadcast_in_parts, is_scale_of_exp, whole_broadcast
 from ttl.semantics.types import BlockType, Shape
 
@@ -241,12 +241,12 @@ class CompositionBuilder:
     ) -> dict[str, Attribute]:
         found: dict[str, Attribute] = {}
         for parameter in TILE_OPS[name].parameters:
-            if parameter.kind is Kind.FLAG:
+            if parameter.kind is ParameterKind.FLAG:
                 continue
             value = parameters[parameter.name]
-            if parameter.kind is Kind.DIMS:
+            if parameter.kind is ParameterKind.DIMS:
                 found[parameter.name] = integers(value)
-            elif parameter.kind is Kind.NUMBER:
+            elif parameter.kind is ParameterKind.NUMBER:
                 found[parameter.name] = self.float_attribute(value, self.dtype(operand))
             elif not parameter.kind.decides_types:
                 found[parameter.name] = IntegerAttr(value, i64)

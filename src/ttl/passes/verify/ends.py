@@ -6,16 +6,16 @@ from ttl.diagnostics import Diagnostic
 from ttl.diagnostics.buffer_ends import second_kernel
 from ttl.dialects.locations import span_of
 
-from .events import Event, Kind, Node
+from .events import Event, Node, WalkEventKind
 from .walk import WalkedModule
 
-CALLS = {Kind.RESERVE: "reserve", Kind.WAIT: "wait"}
+CALLS = {WalkEventKind.RESERVE: "reserve", WalkEventKind.WAIT: "wait"}
 
 
 def check_ends(walked: WalkedModule) -> list[Diagnostic]:
     """Report each end that two kernels have, with the first node where they do."""
-    found: dict[tuple[Kind, int], Diagnostic] = {}
-    first: dict[tuple[Node, Kind, int], tuple[str, Event]] = {}
+    found: dict[tuple[WalkEventKind, int], Diagnostic] = {}
+    first: dict[tuple[Node, WalkEventKind, int], tuple[str, Event]] = {}
     for node, kernel, event in walked.events(*CALLS):
         kind, buffer, op = event
         other, earlier = first.setdefault((node, kind, buffer), (kernel, event))

@@ -37,7 +37,7 @@ Node = tuple[int, ...]
 SEMAPHORE_VALUES = 1 << 32
 
 
-class Kind(IntEnum):
+class WalkEventKind(IntEnum):
     HAND_OVER = -3  # buffer: the oldest reserved block gets another name
     RESUME = -2  # buffer: the block's new name
     TOUCHED = -1  # like TOUCH: the transfer's end
@@ -58,10 +58,10 @@ class Kind(IntEnum):
 
 
 BUFFER_KINDS = {
-    ttl.ReserveOp: Kind.RESERVE,
-    ttl.PushOp: Kind.PUSH,
-    ttl.WaitOp: Kind.WAIT,
-    ttl.PopOp: Kind.POP,
+    ttl.ReserveOp: WalkEventKind.RESERVE,
+    ttl.PushOp: WalkEventKind.PUSH,
+    ttl.WaitOp: WalkEventKind.WAIT,
+    ttl.PopOp: WalkEventKind.POP,
 }
 
 
@@ -143,8 +143,8 @@ def effects_of(names: Names, has_pipes: bool) -> Effects:
         return _record((BUFFER_KINDS[type(op)], names.buffers[ttl.buffer_name(op.buffer)], op))
 
     def rename_block(builder: Builder, op: Any) -> Statement | None:
-        kind = Kind.RESUME if isinstance(op, ttl.ReserveOp) else Kind.HAND_OVER
-        is_wait = kind is Kind.HAND_OVER and op.is_wait is not None
+        kind = WalkEventKind.RESUME if isinstance(op, ttl.ReserveOp) else WalkEventKind.HAND_OVER
+        is_wait = kind is WalkEventKind.HAND_OVER and op.is_wait is not None
         return None if is_wait else _record((kind, names.buffers[ttl.buffer_name(op.buffer)], op))
 
     def tensor_slice(builder: Builder, op: ttl.TensorSliceOp) -> Statement:
@@ -186,7 +186,7 @@ class Touching(NamedTuple):
 def _touch(register: int, tensor: int, op: Operation) -> Statement:
     def run(walk: Walk) -> None:
         walk.values[register] = Touching(tensor, op)
-        walk.items.append((Kind.TOUCH, tensor, op))
+        walk.items.append((WalkEventKind.TOUCH, tensor, op))
 
     return run
 
@@ -262,7 +262,7 @@ def _transfer_effects(names: Names) -> Effects:
         if op.pipe is None:
             tensor = names.touching.get(op)
             return _set_none(result) if tensor is None else _touch(result, tensor, op)
-        kind = Kind.POST if op.pipe is op.source else Kind.SEND
+        kind = WalkEventKind.POST if op.pipe is op.source else WalkEventKind.SEND
         pipe, is_fresh = builder.register(op.pipe), builder.carries_transfers
 
         def run(walk: Walk) -> None:
@@ -278,9 +278,9 @@ def _transfer_effects(names: Names) -> Effects:
         def run(walk: Walk) -> None:
             slot = require_known(walk, transfer, op)
             if isinstance(slot, Touching):
-                walk.items.append((Kind.TOUCHED, *slot))
+                walk.items.append((WalkEventKind.TOUCHED, *slot))
             elif slot is not None:
-                walk.items.append((Kind.FINISH, slot, op))
+                walk.items.append((WalkEventKind.FINISH, slot, op))
 
         return run
 
@@ -290,7 +290,7 @@ def _transfer_effects(names: Names) -> Effects:
         def run(walk: Walk) -> None:
             slot = require_known(walk, transfer, op)
             if slot is not None and not isinstance(slot, Touching):
-                walk.items.append((Kind.ADD, group, op, slot))
+                walk.items.append((WalkEventKind.ADD, group, op, slot))
 
         return run
 
@@ -300,20 +300,22 @@ def _transfer_effects(names: Names) -> Effects:
         # A tensor's transfer: those of pipes are not carried.
         ttl.ResumeTransferOp: lambda builder, op: _set_none(builder.register(op.transfer)),
         ttl.WaitTransferOp: finish,
-        ttl.GroupOp: lambda builder, op: _record((Kind.NEW_GROUP, builder.register(op.result), op)),
+        ttl.GroupOp: lambda builder, op: _record(
+            (WalkEventKind.NEW_GROUP, builder.register(op.result), op)
+        ),
         ttl.GroupAddOp: add,
         ttl.GroupWaitOp: lambda builder, op: _record(
-            (Kind.FINISH_GROUP, builder.register(op.group), op)
+            (WalkEventKind.FINISH_GROUP, builder.register(op.group), op)
         ),
     }
 
 
 SEMAPHORE_KINDS = {
-    ttl.SemaphoreWaitOp: Kind.SEMAPHORE_WAIT,
-    ttl.SemaphoreSetOp: Kind.SEMAPHORE_SET,
-    ttl.SemaphoreSetRemoteOp: Kind.SEMAPHORE_SET,
-    ttl.SemaphoreIncRemoteOp: Kind.SEMAPHORE_INC,
-    ttl.SemaphoreSetMulticastOp: Kind.SEMAPHORE_SET,
+    ttl.SemaphoreWaitOp: WalkEventKind.SEMAPHORE_WAIT,
+    ttl.SemaphoreSetOp: WalkEventKind.SEMAPHORE_SET,
+    ttl.SemaphoreSetRemoteOp: WalkEventKind.SEMAPHORE_SET,
+    ttl.SemaphoreIncRemoteOp: WalkEventKind.SEMAPHORE_INC,
+    ttl.SemaphoreSetMulticastOp: WalkEventKind.SEMAPHORE_SET,
 }
 
 
@@ -362,7 +364,7 @@ def count_events(items: Items, times: int = 1) -> Iterator[tuple[Event, int]]:
             yield item, times
 
 
-def events_of(items: Items, kind: Kind, what: int | None = None) -> Iterator[Event]:
+def events_of(items: Items, kind: WalkEventKind, what: int | None = None) -> Iterator[Event]:
     """Return the events of a kind, or on one buffer, pipe or semaphore, once each."""
     for event, _ in count_events(items):
         if event[0] is kind and what in (None, event[1]):

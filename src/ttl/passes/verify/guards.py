@@ -17,7 +17,7 @@ from ttl.dialects import ttl
 from ttl.dialects.building import around
 from ttl.dialects.locations import span_of
 
-from .events import Event, Kind, Node, events_of
+from .events import Event, Node, WalkEventKind, events_of
 from .walk import WalkedModule
 
 ROLES = {"src": ("a source", "is_src"), "dst": ("a receiver", "is_dst")}
@@ -31,8 +31,8 @@ def _without_role(walked: WalkedModule) -> Iterator[Diagnostic]:
     """Find waits for blocks that only nodes with a role push."""
     if not walked.is_complete or not walked.names.pipes:
         return
-    pushes = _first(walked, Kind.RESERVE)
-    waits = _first(walked, Kind.WAIT)
+    pushes = _first(walked, WalkEventKind.RESERVE)
+    waits = _first(walked, WalkEventKind.WAIT)
     for buffer in range(len(walked.buffers)):
         pushing = {node for node, number in pushes if number == buffer}
         waiting = [node for node, number in waits if number == buffer and node not in pushing]
@@ -45,7 +45,7 @@ def _without_role(walked: WalkedModule) -> Iterator[Diagnostic]:
             yield _wait_without_role(walked, kernel, event, where, role, len(waiting))
 
 
-def _first(walked: WalkedModule, kind: Kind) -> dict[tuple[int, int], tuple[str, Event]]:
+def _first(walked: WalkedModule, kind: WalkEventKind) -> dict[tuple[int, int], tuple[str, Event]]:
     """Return the first event of a kind, and its kernel, by node and buffer."""
     found: dict[tuple[int, int], tuple[str, Event]] = {}
     for node, traces in enumerate(walked.traces):

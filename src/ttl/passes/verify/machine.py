@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from .events import SEMAPHORE_VALUES, Event, Kind, NumberedPipe
+from .events import SEMAPHORE_VALUES, Event, NumberedPipe, WalkEventKind
 from .hopes import Hope
 from .pipe_states import NotOwn, PipeState
 from .reserved import Blocks
@@ -120,7 +120,7 @@ class TraceMachine:
         self.free = {node: list(counts) for node in traces}
         self.filled = {node: [0] * len(counts) for node in traces}
         self.level = {node: [0] * len(counts) for node in traces}  # pushed but not popped
-        self.sleeping: dict[tuple[Kind, int, int], TraceTask] = {}
+        self.sleeping: dict[tuple[WalkEventKind, int, int], TraceTask] = {}
         self.pipes: dict[int, PipeState] = {}
         self.has_own = any(pipe.is_own for pipe in start.pipes)
         self.values: dict[Cell, int] = {}
@@ -266,14 +266,14 @@ class TraceMachine:
     def push(self, task: TraceTask, event: Event) -> bool:
         self.level[task.node][event[1]] += 1
         self.follow(task, event)
-        return self._give(task, event, self.filled, Kind.WAIT)
+        return self._give(task, event, self.filled, WalkEventKind.WAIT)
 
     def pop(self, task: TraceTask, event: Event) -> bool:
         self.level[task.node][event[1]] -= 1
-        return self._give(task, event, self.free, Kind.RESERVE)
+        return self._give(task, event, self.free, WalkEventKind.RESERVE)
 
     def _give(
-        self, task: TraceTask, event: Event, credits: dict[int, list[int]], taken_by: Kind
+        self, task: TraceTask, event: Event, credits: dict[int, list[int]], taken_by: WalkEventKind
     ) -> bool:
         buffer = event[1]
         credits[task.node][buffer] += 1
@@ -354,7 +354,7 @@ class TraceMachine:
 
     def open_transfer(self, task: TraceTask, event: Event) -> tuple[int, int, Any] | None:
         """Return the transfer that a task waits for, or None."""
-        if event[0] is Kind.FINISH:
+        if event[0] is WalkEventKind.FINISH:
             found = [task.transfers[event[1]]]
         else:
             found = task.groups.get(event[1], [])
@@ -405,7 +405,11 @@ class TraceMachine:
 
     def _lets_others_first(self, task: TraceTask, event: Event) -> bool:
         """Sometimes let others act first at a loose semaphore, where the order matters."""
-        if self.random is None or event[0] < Kind.SEMAPHORE_WAIT or self.random.random() < 0.5:
+        if (
+            self.random is None
+            or event[0] < WalkEventKind.SEMAPHORE_WAIT
+            or self.random.random() < 0.5
+        ):
             return False
         self.ready.append(task)
         return True
@@ -487,6 +491,12 @@ def _iterations(items: Items) -> int:
     )
 
 
-NOTED = (Kind.TOUCH, Kind.TOUCHED, Kind.SEMAPHORE_WAIT, Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC)
+NOTED = (
+    WalkEventKind.TOUCH,
+    WalkEventKind.TOUCHED,
+    WalkEventKind.SEMAPHORE_WAIT,
+    WalkEventKind.SEMAPHORE_SET,
+    WalkEventKind.SEMAPHORE_INC,
+)
 # The method for each kind of event has its name.
-HANDLERS = {kind: getattr(TraceMachine, kind.name.lower()) for kind in Kind}
+HANDLERS = {kind: getattr(TraceMachine, kind.name.lower()) for kind in WalkEventKind}

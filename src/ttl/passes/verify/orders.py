@@ -29,7 +29,7 @@ from ttl.diagnostics import Diagnostic, Label
 from ttl.diagnostics.accesses import SemaphoreUse, semaphore_race, waits_for_some
 from ttl.dialects.locations import span_of
 
-from .events import SEMAPHORE_VALUES, Event, Kind, count_events
+from .events import SEMAPHORE_VALUES, Event, WalkEventKind, count_events
 from .machine import Cell, MachineStart, TraceMachine, TraceTask
 from .semaphores import find_special_uses, increments_of, loose_semaphores
 from .statements import BudgetSpent
@@ -37,8 +37,12 @@ from .walk import WalkedModule
 
 Owner = tuple[int, int]  # a node and a kernel
 MOST_USES = 64  # most compared uses of a semaphore on a node
-SEMAPHORE_KINDS = (Kind.SEMAPHORE_WAIT, Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC)
-CALLS = {Kind.SEMAPHORE_SET: "set", Kind.SEMAPHORE_INC: "inc"}
+SEMAPHORE_KINDS = (
+    WalkEventKind.SEMAPHORE_WAIT,
+    WalkEventKind.SEMAPHORE_SET,
+    WalkEventKind.SEMAPHORE_INC,
+)
+CALLS = {WalkEventKind.SEMAPHORE_SET: "set", WalkEventKind.SEMAPHORE_INC: "inc"}
 
 
 Touches = tuple[Owner, Operation]  # touches of a copy, by a kernel on a node
@@ -142,10 +146,10 @@ def _owner(task: TraceTask) -> Owner:
 def _spans_of(noted: Sequence[tuple[Owner, Event]]) -> dict[Touches, TouchSpan]:
     found: dict[Touches, TouchSpan] = {}
     for place, (owner, event) in enumerate(noted):
-        if event[0] in (Kind.TOUCH, Kind.TOUCHED):
+        if event[0] in (WalkEventKind.TOUCH, WalkEventKind.TOUCHED):
             span = found.setdefault((owner, event[2]), TouchSpan(place, place))
             span.last = place
-            is_start = event[0] is Kind.TOUCH
+            is_start = event[0] is WalkEventKind.TOUCH
             span.count += is_start
             span.open += 1 if is_start else -1
     return found
@@ -157,7 +161,7 @@ def wait_for_all(walked: WalkedModule, one: Owner, other: Owner) -> str | None:
         waits = [
             (event, times)
             for event, times in count_events(walked.traces[node][kernel])
-            if event[0] is Kind.SEMAPHORE_WAIT
+            if event[0] is WalkEventKind.SEMAPHORE_WAIT
         ]
         for event, times in waits:
             is_alone = times == 1 and sum(each[1] == event[1] for each, _ in waits) == 1
@@ -178,8 +182,8 @@ class Use(NamedTuple):
     event: Event
 
     @property
-    def kind(self) -> Kind:
-        kind: Kind = self.event[0]
+    def kind(self) -> WalkEventKind:
+        kind: WalkEventKind = self.event[0]
         return kind
 
     @property
@@ -188,12 +192,12 @@ class Use(NamedTuple):
 
     def is_spoiled_by(self, change: Use) -> bool:
         """Does their order matter? This one is a set or a wait (rules SET and WAIT)."""
-        if self.owner == change.owner or change.kind is Kind.SEMAPHORE_WAIT:
+        if self.owner == change.owner or change.kind is WalkEventKind.SEMAPHORE_WAIT:
             return False
-        is_set = change.kind is Kind.SEMAPHORE_SET
-        if self.kind is Kind.SEMAPHORE_SET:
+        is_set = change.kind is WalkEventKind.SEMAPHORE_SET
+        if self.kind is WalkEventKind.SEMAPHORE_SET:
             return not is_set or change.value != self.value
-        if self.kind is not Kind.SEMAPHORE_WAIT:
+        if self.kind is not WalkEventKind.SEMAPHORE_WAIT:
             return False
         at_least = self.event[4]
         if not is_set:
@@ -237,7 +241,7 @@ def _uses(noted: Sequence[tuple[Owner, Event]], cell: Cell) -> list[Use]:
     for owner, event in noted:
         if event[0] not in SEMAPHORE_KINDS or event[1] != cell[0]:
             continue
-        nodes = (owner[0],) if event[0] is Kind.SEMAPHORE_WAIT else event[4]
+        nodes = (owner[0],) if event[0] is WalkEventKind.SEMAPHORE_WAIT else event[4]
         if cell[1] in nodes:
             numbers[owner] = number = numbers.get(owner, 0) + 1
             found.append(Use(owner, number, event))

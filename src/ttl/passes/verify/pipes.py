@@ -17,7 +17,7 @@ from ttl.semantics.block_protocol import State, illegal
 from ttl.semantics.tensors import type_mismatch
 
 from ..module_pass import users_of
-from .events import Event, Kind, Node, NumberedPipe, events_of
+from .events import Event, Node, NumberedPipe, WalkEventKind, events_of
 from .reserved import Blocks, HeldBlock
 from .statements import Items, Repeat
 from .walk import WalkedModule
@@ -41,15 +41,17 @@ def check_pipe_types(walked: WalkedModule) -> list[Diagnostic]:
 def _types(walked: WalkedModule) -> dict[int, set[Attribute]]:
     """Return the types of the blocks that go through each pipe."""
     found: dict[int, set[Attribute]] = {}
-    for _, _, event in walked.events(Kind.SEND, Kind.POST):
+    for _, _, event in walked.events(WalkEventKind.SEND, WalkEventKind.POST):
         found.setdefault(event[1], set()).add(_block(event).type)
     return found
 
 
 def _mismatches(walked: WalkedModule, number: int, pipe: NumberedPipe) -> Iterator[Diagnostic]:
-    sends = list(islice(_events(walked, pipe.source, Kind.SEND, number), MOST_COMPARED))
+    sends = list(islice(_events(walked, pipe.source, WalkEventKind.SEND, number), MOST_COMPARED))
     for node in pipe.receivers:
-        for send, post in zip(sends, _events(walked, node, Kind.POST, number), strict=False):
+        for send, post in zip(
+            sends, _events(walked, node, WalkEventKind.POST, number), strict=False
+        ):
             if _block(send).type != _block(post).type:
                 yield _mismatch(pipe, node, send, post)
                 break
@@ -70,7 +72,7 @@ def _mismatch(pipe: NumberedPipe, node: Node, send: Event, post: Event) -> Diagn
     return broken.at(span_of(post[2].location), notes=(f"on node {node}",))
 
 
-def _events(walked: WalkedModule, node: Node, kind: Kind, pipe: int) -> Iterator[Event]:
+def _events(walked: WalkedModule, node: Node, kind: WalkEventKind, pipe: int) -> Iterator[Event]:
     """Return a node's events on a pipe in order; none if two kernels share an end."""
     traces = walked.traces[walked.names.node_numbers[node]]
     using = [items for items in traces if any(True for _ in events_of(items, kind, pipe))]
@@ -90,7 +92,7 @@ def _flat(items: Items, most: int | None = None) -> Iterator[Event]:
 
 def _block(event: Event) -> SSAValue:
     op: ttl.CopyOp = event[2]
-    return op.source if event[0] is Kind.SEND else op.destination
+    return op.source if event[0] is WalkEventKind.SEND else op.destination
 
 
 # Blocks posted again ------------------------------------------------------------------------------
@@ -120,16 +122,16 @@ def _posted_again(items: Items, node: Node) -> Iterator[Diagnostic]:
     for kind, what, op, *more in _flat(items, most=2):
         if blocks.follow((kind, what, op)):
             continue
-        if kind is Kind.SEND:
+        if kind is WalkEventKind.SEND:
             posted.pop(blocks.names.get(op.source), None)
-        elif kind is Kind.ADD:
+        elif kind is WalkEventKind.ADD:
             groups.setdefault(what, []).append(more[0])
-        elif kind is Kind.FINISH:
+        elif kind is WalkEventKind.FINISH:
             finish(what)
-        elif kind is Kind.FINISH_GROUP:
+        elif kind is WalkEventKind.FINISH_GROUP:
             for slot in groups.get(what, ()):
                 finish(slot)
-        elif kind is Kind.POST and not _is_read_by_copies(op.destination):
+        elif kind is WalkEventKind.POST and not _is_read_by_copies(op.destination):
             block = blocks.names.get(op.destination)
             if block in posted:
                 named = f"the block of `{ttl.buffer_name_of(op.destination)}`"
@@ -152,7 +154,7 @@ def check_unused_pipes(walked: WalkedModule) -> list[Diagnostic]:
     """Warn once for each net with unused pipes."""
     if not walked.is_complete:
         return []
-    used = {event[1] for _, _, event in walked.events(Kind.SEND, Kind.POST)}
+    used = {event[1] for _, _, event in walked.events(WalkEventKind.SEND, WalkEventKind.POST)}
     found = []
     for net, numbers in walked.names.nets.items():
         unused = [walked.names.pipes[number] for number in numbers if number not in used]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ttl.diagnostics import Diagnostic
-from ttl.diagnostics.buffer_ends import End, leftover
+from ttl.diagnostics.buffer_ends import KernelEnd, leftover
 from ttl.diagnostics.waiting import AnyWaiting, Waiting, waiting_at_pipe, waiting_at_semaphore
 from ttl.diagnostics.waiting import Kernel as KernelOnNode
 from ttl.dialects.locations import span_of
 
-from .events import Event, Kind, count_events, events_of
+from .events import Event, WalkEventKind, count_events, events_of
 from .machine import TraceMachine, TraceTask
 from .walk import WalkedModule
 
@@ -25,9 +25,9 @@ class Report:
         event = task.blocked
         assert event is not None
         kernel = self._on_node(task.kernel, node)
-        if event[0] in (Kind.RESERVE, Kind.WAIT):
+        if event[0] in (WalkEventKind.RESERVE, WalkEventKind.WAIT):
             return self._at_buffer(task, event, machine, kernel)
-        if event[0] is Kind.SEMAPHORE_WAIT:
+        if event[0] is WalkEventKind.SEMAPHORE_WAIT:
             return self._at_semaphore(task, event, machine, kernel)
         return self._at_pipe(task, event, machine, kernel)
 
@@ -40,7 +40,7 @@ class Report:
             kernel=kernel[0],
             node=kernel[1],
             span=span_of(op.location),
-            action="reserve" if kind is Kind.RESERVE else "wait",
+            action="reserve" if kind is WalkEventKind.RESERVE else "wait",
             buffer=buffer.name,
             buffer_span=buffer.span,
             filled=machine.level[task.node][number],
@@ -51,7 +51,7 @@ class Report:
     def _at_pipe(
         self, task: TraceTask, event: Event, machine: TraceMachine, kernel: KernelOnNode
     ) -> AnyWaiting:
-        if event[0] is Kind.SEND:
+        if event[0] is WalkEventKind.SEND:
             number, sends, started = event[1], True, None
             count = machine.pipes[number].sent
         else:
@@ -60,7 +60,7 @@ class Report:
             number, count, copy = transfer
             sends, started = copy.pipe is copy.destination, span_of(copy.location)
         pipe, state = self.walked.names.pipes[number], machine.pipes[number]
-        is_sent = event[0] is Kind.SEND or state.sent > count
+        is_sent = event[0] is WalkEventKind.SEND or state.sent > count
         nodes = self.walked.nodes
         missing = [nodes[receiver] for receiver, posted in state.posted.items() if posted <= count]
         waited_for = missing if is_sent else [pipe.source]
@@ -74,13 +74,15 @@ class Report:
             for_send_of=None if is_sent else pipe.source,
             for_posts_of=missing,
             partners=tuple([
-                self._partners(node, Kind.POST if is_sent else Kind.SEND, number)
+                self._partners(node, WalkEventKind.POST if is_sent else WalkEventKind.SEND, number)
                 for node in waited_for
             ]),
             started=started,
         )  # fmt: skip
 
-    def _partners(self, node: tuple[int, ...], kind: Kind, pipe: int) -> tuple[KernelOnNode, ...]:
+    def _partners(
+        self, node: tuple[int, ...], kind: WalkEventKind, pipe: int
+    ) -> tuple[KernelOnNode, ...]:
         """Return the kernels of a node that act on the pipe; if none does, all that could."""
         number = self.walked.names.node_numbers[node]
         found = [
@@ -108,7 +110,7 @@ class Report:
         )
 
     def _changers(self, semaphore: int, node: int) -> list[KernelOnNode]:
-        changes = (Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC)
+        changes = (WalkEventKind.SEMAPHORE_SET, WalkEventKind.SEMAPHORE_INC)
         return [
             self._on_node(kernel, number)
             for number, traces in enumerate(self.walked.traces)
@@ -121,7 +123,7 @@ class Report:
     def _on_node(self, kernel: int, node: int) -> KernelOnNode:
         return self.walked.kernels[kernel].name, self.walked.nodes[node]
 
-    def kernels_at(self, kind: Kind) -> dict[str, str | None]:
+    def kernels_at(self, kind: WalkEventKind) -> dict[str, str | None]:
         """Return the kernel that reserves or waits for blocks of each buffer, on any node."""
         found: dict[str, str | None] = {buffer.name: None for buffer in self.walked.buffers}
         for _, kernel, event in self.walked.events(kind):
@@ -136,9 +138,9 @@ class Report:
         for number, pipe in enumerate(self.walked.names.pipes):
             if f"pipe {pipe.name}" not in subjects:
                 continue
-            sent = self._count(pipe.source, Kind.SEND, number)
+            sent = self._count(pipe.source, WalkEventKind.SEND, number)
             for node in pipe.receivers:
-                posted = self._count(node, Kind.POST, number)
+                posted = self._count(node, WalkEventKind.POST, number)
                 if posted != sent:
                     notes.append(
                         f"through pipe {pipe.name} node {pipe.source} sends {_times(sent)}, "
@@ -147,7 +149,7 @@ class Report:
                     break
         return tuple(notes[:2])
 
-    def _count(self, node: tuple[int, ...], kind: Kind, pipe: int) -> int:
+    def _count(self, node: tuple[int, ...], kind: WalkEventKind, pipe: int) -> int:
         traces = self.walked.traces[self.walked.names.node_numbers[node]]
         return sum(
             times
@@ -161,23 +163,25 @@ class Report:
         return leftover(
             buffer.name,
             buffer.span,
-            self._end(first, number, Kind.PUSH),
-            self._end(first, number, Kind.POP),
+            self._end(first, number, WalkEventKind.PUSH),
+            self._end(first, number, WalkEventKind.POP),
             node=self.walked.nodes[first],
             holding_nodes=len(nodes),
             node_count=len(self.walked.nodes),
         )
 
-    def _end(self, node: int, buffer: int, kind: Kind) -> End:
-        acquires = Kind.RESERVE if kind is Kind.PUSH else Kind.WAIT
+    def _end(self, node: int, buffer: int, kind: WalkEventKind) -> KernelEnd:
+        acquires = WalkEventKind.RESERVE if kind is WalkEventKind.PUSH else WalkEventKind.WAIT
         for kernel, items in zip(self.walked.kernels, self.walked.traces[node], strict=True):
             events = [(event, times) for event, times in count_events(items) if event[1] == buffer]
             first = next((event for event, _ in events if event[0] is acquires), None)
             if first is not None:
                 released = sum(times for event, times in events if event[0] is kind)
                 span = span_of(first[2].location)
-                return End("push" if kind is Kind.PUSH else "pop", kernel.name, released, span)
-        return End("push" if kind is Kind.PUSH else "pop")
+                return KernelEnd(
+                    "push" if kind is WalkEventKind.PUSH else "pop", kernel.name, released, span
+                )
+        return KernelEnd("push" if kind is WalkEventKind.PUSH else "pop")
 
 
 def _times(count: int) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Hashable
 
 from xdsl.ir import SSAValue
 
-from .events import Event, Kind
+from .events import Event, WalkEventKind
 
 HeldBlock = tuple[int, int]  # a buffer, and the number of the reserve
 
@@ -28,14 +28,14 @@ class Blocks:
     def follow(self, event: Event) -> bool:
         """Update blocks and names; return whether the event changes them."""
         kind, buffer, op = event[:3]
-        if kind is Kind.RESERVE:
+        if kind is WalkEventKind.RESERVE:
             count = self.counts[buffer] = self.counts.get(buffer, 0) + 1
             self._hold(op.block, (buffer, count))
-        elif kind is Kind.PUSH:
+        elif kind is WalkEventKind.PUSH:
             self._oldest(self.held, buffer)
-        elif kind is Kind.HAND_OVER:
+        elif kind is WalkEventKind.HAND_OVER:
             self.handed_over.setdefault(buffer, []).extend(self._oldest(self.held, buffer))
-        elif kind is Kind.RESUME:
+        elif kind is WalkEventKind.RESUME:
             for block in self._oldest(self.handed_over, buffer):
                 self._hold(op.block, block)
         else:

@@ -15,7 +15,7 @@ from ttl.diagnostics.deadlock import deadlock_diagnostic
 from ttl.diagnostics.loopback import source_left_out
 from ttl.diagnostics.waiting import AnyWaiting, Waiting
 
-from .events import Kind, count_events
+from .events import WalkEventKind, count_events
 from .machine import MachineStart, TraceMachine
 from .orders import Schedules
 from .report import Report
@@ -166,8 +166,8 @@ class _Checker:
         is_alone = any(count is not None for count in enough.values())
         diagnostic = deadlock_diagnostic(
             waiting,
-            producers=self.report.kernels_at(Kind.RESERVE),
-            consumers=self.report.kernels_at(Kind.WAIT),
+            producers=self.report.kernels_at(WalkEventKind.RESERVE),
+            consumers=self.report.kernels_at(WalkEventKind.WAIT),
             node_count=len(self.walked.nodes),
             enough=enough,
             together={} if is_alone or not enough else self._together(stuck, start),
@@ -281,13 +281,15 @@ def _reached_nodes(walked: WalkedModule, items: Items) -> Iterable[int]:
     """Return the nodes that a kernel acts on, or that must act for it."""
     numbers = walked.names.node_numbers
     for event, _ in count_events(items):
-        if event[0] in (Kind.POST, Kind.SEND):
+        if event[0] in (WalkEventKind.POST, WalkEventKind.SEND):
             pipe = walked.names.pipes[event[1]]
             yield numbers[pipe.source]
             yield from (numbers[node] for node in pipe.receivers)
-        elif event[0] in (Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC):
+        elif event[0] in (WalkEventKind.SEMAPHORE_SET, WalkEventKind.SEMAPHORE_INC):
             yield from event[4]
 
 
 def _acts_on_others(traces: Sequence[Items]) -> bool:
-    return any(event[0] >= Kind.POST for items in traces for event, _ in count_events(items))
+    return any(
+        event[0] >= WalkEventKind.POST for items in traces for event, _ in count_events(items)
+    )

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .events import SEMAPHORE_VALUES, Kind, count_events
+from .events import SEMAPHORE_VALUES, WalkEventKind, count_events
 from .machine import Cell
 from .walk import WalkedModule
 
 TRIED_ORDERS = 8
-CHANGES = (Kind.SEMAPHORE_SET, Kind.SEMAPHORE_INC)
+CHANGES = (WalkEventKind.SEMAPHORE_SET, WalkEventKind.SEMAPHORE_INC)
 
 
 class _Use:
@@ -91,7 +91,9 @@ def increments_of(walked: WalkedModule, cell: Cell, changer: tuple[int, int]) ->
         for event, times in count_events(items)
         if event[0] in CHANGES and event[1] == cell[0] and cell[1] in event[4]
     ]
-    is_plain = all(event[0] is Kind.SEMAPHORE_INC and event[3] == 1 for _, event, _ in changes)
+    is_plain = all(
+        event[0] is WalkEventKind.SEMAPHORE_INC and event[3] == 1 for _, event, _ in changes
+    )
     if walked.semaphores[cell[0]].initial or not is_plain:
         return None
     has_part = any(owner == changer for owner, _, _ in changes)
@@ -111,12 +113,12 @@ def _uses(walked: WalkedModule, nodes: Sequence[int]) -> dict[Cell, _Use]:
             user = (node, kernel)
             for event, times in count_events(items):
                 kind = event[0]
-                if kind is Kind.SEMAPHORE_WAIT:
+                if kind is WalkEventKind.SEMAPHORE_WAIT:
                     use(event[1], node, user).wait(event[3], event[4])
-                elif kind is Kind.SEMAPHORE_SET:
+                elif kind is WalkEventKind.SEMAPHORE_SET:
                     for other in event[4]:
                         use(event[1], other, user).set(event[3], times, user)
-                elif kind is Kind.SEMAPHORE_INC:
+                elif kind is WalkEventKind.SEMAPHORE_INC:
                     for other in event[4]:
                         use(event[1], other, user).incremented += event[3] * times
     return uses

@@ -19,7 +19,7 @@ from ttl.dialects.ttkernel import name_of, processor_of
 
 from ..loopback import nets_to_themselves
 from ..module_pass import kernels, numbers_in
-from .events import Event, Kind, Names, Node, count_events, effects_of
+from .events import Event, Names, Node, WalkEventKind, count_events, effects_of
 from .skeleton import Builder, KernelSkeleton
 from .statements import Budget, BudgetSpent, CannotEvaluate, Items
 from .symbolic import Number
@@ -32,7 +32,7 @@ Slices = list[tuple[Operation, tuple[Number, ...]]]
 
 
 @dataclass(frozen=True, slots=True)
-class DeclaredBuffer:
+class WalkedBuffer:
     name: str
     block_count: int
     span: Span | None
@@ -40,7 +40,7 @@ class DeclaredBuffer:
 
 
 @dataclass(frozen=True, slots=True)
-class DeclaredSemaphore:
+class WalkedSemaphore:
     name: str
     initial: int
     span: Span | None
@@ -55,8 +55,8 @@ class WalkedModule:
     """
 
     names: Names
-    buffers: list[DeclaredBuffer]
-    semaphores: list[DeclaredSemaphore]
+    buffers: list[WalkedBuffer]
+    semaphores: list[WalkedSemaphore]
     kernels: list[KernelSkeleton]
     traces: list[tuple[Items, ...]] = field(default_factory=list)  # for each node and kernel
     slices: list[tuple[Slices, ...]] = field(default_factory=list)  # likewise
@@ -78,7 +78,7 @@ class WalkedModule:
             found.setdefault(tuple([id(trace) for trace in traces]), (node, traces))
         return list(found.values())
 
-    def events(self, *kinds: Kind) -> Iterator[tuple[Node, str, Event]]:
+    def events(self, *kinds: WalkEventKind) -> Iterator[tuple[Node, str, Event]]:
         """Return these kinds of events, with kernels; only the first of nodes that do the same."""
         for node, traces in self.distinct():
             for kernel, items in zip(self.kernels, traces, strict=True):
@@ -121,7 +121,7 @@ def walk_module(module: ModuleOp, most_steps: int = MOST_STEPS) -> WalkedModule:
 def _read(module: ModuleOp) -> WalkedModule:
     declared = [op for op in module.ops if isinstance(op, ttl.DeclareBufferOp)]
     buffers = [
-        DeclaredBuffer(
+        WalkedBuffer(
             op.sym_name.data,
             op.type.block_count.value.data,
             span_of(op.location),
@@ -130,7 +130,7 @@ def _read(module: ModuleOp) -> WalkedModule:
         for op in declared
     ]
     semaphores = [
-        DeclaredSemaphore(op.sym_name.data, op.initial.value.data, span_of(op.location))
+        WalkedSemaphore(op.sym_name.data, op.initial.value.data, span_of(op.location))
         for op in ttl.semaphores_of(module)
     ]
     names = names_of(module)

@@ -19,8 +19,8 @@ from .steps import STEPS
 from .table import REQUIRED as REQUIRED
 from .table import BlockOp as BlockOp
 from .table import Domain as Domain
-from .table import Kind as Kind
 from .table import Parameter as Parameter
+from .table import ParameterKind as ParameterKind
 from .table import TileCall as TileCall
 from .table import TileForms as TileForms
 from .tiles import COPY as COPY

@@ -12,7 +12,7 @@ from .error_function import erf, erfc
 from .meanings import exact_unary, function, in_double, numbers, unary
 from .rounding import between_limits
 from .special_values import clamp, clear_nan_signs, larger, relu, smaller
-from .table import Kind, Parameter
+from .table import Parameter, ParameterKind
 from .tiles import SIGNED, UNCHANGED, all_bits, bits, composed, one_call, vector, whole_composed
 
 _ROOT_OF_HALF = math.sqrt(0.5)
@@ -174,8 +174,8 @@ OPS = (
         "scale * x, or scale * alpha * (exp(x) - 1) where x < 0",
         "eltwise_unary/selu.h",
         parameters=(
-            Parameter("scale", Kind.NUMBER, 1.0507009873554805),
-            Parameter("alpha", Kind.NUMBER, 1.6732632423543772),
+            Parameter("scale", ParameterKind.NUMBER, 1.0507009873554805),
+            Parameter("alpha", ParameterKind.NUMBER, 1.6732632423543772),
         ),
     ),
 )

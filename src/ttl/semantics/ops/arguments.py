@@ -9,7 +9,7 @@ from ttl.diagnostics import RuleBroken, wrong_argument
 
 from ..dtypes import as_dtype
 from ..types import BlockType, is_block_shape
-from .table import REQUIRED, Arguments, BlockOp, Kind, Parameter
+from .table import REQUIRED, Arguments, BlockOp, Parameter, ParameterKind
 
 
 class Parameters(dict[str, Any]):
@@ -121,11 +121,11 @@ def _check_value(op: BlockOp, parameter: Parameter, value: Any) -> Any:
     if not CHECKS[parameter.kind](value):
         problem = f"takes {parameter.kind.value} as `{parameter.name}`, not {text_of(value)}"
         raise wrong_call(op, problem, _instead_of_power(op, value))
-    if parameter.kind is Kind.DIMS:
+    if parameter.kind is ParameterKind.DIMS:
         return (value,) if isinstance(value, int) else tuple(value)
-    if parameter.kind is Kind.DTYPE:
+    if parameter.kind is ParameterKind.DTYPE:
         return as_dtype(value)
-    return tuple(value) if parameter.kind is Kind.SHAPE else value
+    return tuple(value) if parameter.kind is ParameterKind.SHAPE else value
 
 
 ROOTS = {0.5: "sqrt", -0.5: "rsqrt", -1: "recip", 1 / 3: "cbrt"}
@@ -164,14 +164,14 @@ def _is_shape(value: Any) -> bool:
     return is_block_shape(value) and all(is_integer(size) for size in value)
 
 
-CHECKS: dict[Kind, Callable[[Any], bool]] = {
-    Kind.NUMBER: is_number,
-    Kind.NATURAL: lambda value: is_integer(value) and value >= 0,
-    Kind.INTEGER: is_integer,
-    Kind.DIMS: _is_dims,
-    Kind.DTYPE: lambda value: as_dtype(value) is not None,
-    Kind.SHAPE: _is_shape,
-    Kind.FLAG: lambda value: isinstance(value, bool),
+CHECKS: dict[ParameterKind, Callable[[Any], bool]] = {
+    ParameterKind.NUMBER: is_number,
+    ParameterKind.NATURAL: lambda value: is_integer(value) and value >= 0,
+    ParameterKind.INTEGER: is_integer,
+    ParameterKind.DIMS: _is_dims,
+    ParameterKind.DTYPE: lambda value: as_dtype(value) is not None,
+    ParameterKind.SHAPE: _is_shape,
+    ParameterKind.FLAG: lambda value: isinstance(value, bool),
 }
 
 

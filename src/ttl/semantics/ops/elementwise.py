@@ -27,7 +27,7 @@ from .meanings import (
     with_dtype,
 )
 from .special_values import flush_denormals, larger, narrow_product, smaller
-from .table import Arguments, BlockOp, Domain, Kind, Parameter
+from .table import Arguments, BlockOp, Domain, Parameter, ParameterKind
 from .tiles import (
     COMPUTE_API,
     NARROW,
@@ -278,10 +278,10 @@ EXP_WITH_FLAGS = unary(
     in_double(_exp_with_flags),
     "e to the power of scale * x",
     parameters=(
-        Parameter("scale", Kind.NUMBER, 1.0, sample=0.5),
-        Parameter("approx", Kind.FLAG, False),
-        Parameter("skip_clamp_check", Kind.FLAG, False),
-        Parameter("iterations", Kind.NATURAL, LANE_ROWS),
+        Parameter("scale", ParameterKind.NUMBER, 1.0, sample=0.5),
+        Parameter("approx", ParameterKind.FLAG, False),
+        Parameter("skip_clamp_check", ParameterKind.FLAG, False),
+        Parameter("iterations", ParameterKind.NATURAL, LANE_ROWS),
     ),
     tile=composed(compositions.exp_with_flags),
     bound=_exp_bound,
@@ -311,7 +311,7 @@ _UNARY = (
         "pow",
         _power,
         "x to the power of n",
-        parameters=(Parameter("n", Kind.NATURAL, sample=3),),
+        parameters=(Parameter("n", ParameterKind.NATURAL, sample=3),),
         domain=Domain.ALL,
         operator="**",
         tile=with_integers(
@@ -365,7 +365,7 @@ _UNARY = (
         "x as another element type",
         composed(compositions.typecast),
         whole_composed(compositions.whole_typecast),
-        parameters=(Parameter("dtype", Kind.DTYPE),),
+        parameters=(Parameter("dtype", ParameterKind.DTYPE),),
         type_rule=with_dtype,
     ),
 )

@@ -11,7 +11,7 @@ import numpy as np
 from ..dtypes import TF32_STEP, Array, DType, to_tf32
 from ..types import BlockType
 from .rules import same_type, unchanged
-from .table import BlockOp, Domain, Kind, Parameter, TileForms
+from .table import BlockOp, Domain, Parameter, ParameterKind, TileForms
 from .tiles import COMPUTE_API, all_bits, vector, with_integers
 
 Meaning = Callable[..., Array]
@@ -57,7 +57,7 @@ def cut_off(steps: int, *operands: object) -> float:
 def numbers(**samples: float) -> tuple[Parameter, ...]:
     """Return numeric parameters by name, each with the sample that tests use."""
     return tuple(
-        Parameter(name, Kind.NUMBER, sample=sample) for name, sample in samples.items()
+        Parameter(name, ParameterKind.NUMBER, sample=sample) for name, sample in samples.items()
     )
 
 

@@ -24,7 +24,7 @@ from . import compositions
 from .meanings import MATH, cut_off, is_integer_array
 from .rules import check_result_shape, normal_dims, same_type, whole_shape
 from .special_values import clear_nan_signs, largest, smallest
-from .table import Arguments, BlockOp, Domain, Kind, Parameter, TileCall, TileForms
+from .table import Arguments, BlockOp, Domain, Parameter, ParameterKind, TileCall, TileForms
 from .tiles import API, COPY, Tiles, composed, whole_composed, with_integers
 
 
@@ -224,9 +224,9 @@ def _reduction(
         operand_defaults={"scaler": 1},
         scalars=("scaler",),
         parameters=(
-            Parameter("dims", Kind.DIMS),
-            Parameter("shape", Kind.SHAPE, None),
-            Parameter("exact_f32", Kind.FLAG, False),
+            Parameter("dims", ParameterKind.DIMS),
+            Parameter("shape", ParameterKind.SHAPE, None),
+            Parameter("exact_f32", ParameterKind.FLAG, False),
         ),
         bound=_bound(reduction, adds=reduction in (_sum, _mean)),
         in_sources=_meaning(reduction, in_sources=True),

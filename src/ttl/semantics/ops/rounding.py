@@ -8,7 +8,7 @@ from ..dtypes import Array
 from . import compositions
 from .meanings import Meaning, as_single, exact_unary, numbers, one_where, unary
 from .special_values import clamp, has_no_sign
-from .table import BlockOp, Kind, Parameter, TileCall
+from .table import BlockOp, Parameter, ParameterKind, TileCall
 from .tiles import (
     NOT_NEGATIVE,
     SIGNED,
@@ -109,7 +109,7 @@ OPS = (
         "round",
         _round,
         "the nearest number to x with so many decimals, halves to even",
-        parameters=(Parameter("decimals", Kind.INTEGER, 0, sample=1),),
+        parameters=(Parameter("decimals", ParameterKind.INTEGER, 0, sample=1),),
         tile=rounding("round", arguments=lambda decimals: (str(decimals),)),
         bound=_round_bound,
         is_cut_off=True,

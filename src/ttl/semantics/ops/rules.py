@@ -15,7 +15,7 @@ from ..dtypes import Array, DType, common_float
 from ..layout import ROW_MAJOR_LAYOUT
 from ..rounding import LANGUAGE, Rounding
 from ..types import BlockType, Shape
-from .table import BlockOp, Domain, Kind, shape_text
+from .table import BlockOp, Domain, ParameterKind, shape_text
 
 OPEN = 0
 
@@ -51,7 +51,7 @@ def meaning_of(
     if in_16_bits and any(each.name == "exact_f32" for each in op.parameters):
         found = _inexact(found)
     ranks = [len(type_.shape) for type_ in (*types[:1], result) if type_.shape is not None]
-    names = [each.name for each in op.parameters if each.kind is Kind.DIMS]
+    names = [each.name for each in op.parameters if each.kind is ParameterKind.DIMS]
     if not names or 1 not in ranks:
         return found
 

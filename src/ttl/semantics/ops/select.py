@@ -17,7 +17,7 @@ from . import compositions
 from .arguments import shape_of_block
 from .meanings import BOTH, Meaning
 from .rules import same_type
-from .table import Arguments, BlockOp, Domain, Kind, Parameter
+from .table import Arguments, BlockOp, Domain, Parameter, ParameterKind
 from .tiles import composed, whole_composed, with_integers
 
 
@@ -73,9 +73,9 @@ FILL_BLOCK = BlockOp(
     namespaces=BOTH,
     computes=False,
     parameters=(
-        Parameter("value", Kind.NUMBER),
-        Parameter("shape", Kind.SHAPE, None),
-        Parameter("dtype", Kind.DTYPE, None),
+        Parameter("value", ParameterKind.NUMBER),
+        Parameter("shape", ParameterKind.SHAPE, None),
+        Parameter("dtype", ParameterKind.DTYPE, None),
     ),
     rearrange=_fill_arguments,
     forms=(

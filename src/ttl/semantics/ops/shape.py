@@ -18,7 +18,7 @@ from ..types import BlockType, Shape
 from .arguments import shape_of_block
 from .meanings import BOTH
 from .rules import OPEN, meet, normal_dims, whole_shape
-from .table import BlockOp, Kind, Parameter, TileCall, TileForms
+from .table import BlockOp, Parameter, ParameterKind, TileCall, TileForms
 from .tiles import COPY, for_integers_too
 
 _BROADCAST, _TRANSPOSE = "ttl.math.broadcast()", "ttl.math.transpose()"
@@ -154,7 +154,10 @@ OPS = (
         namespaces=BOTH,
         computes=False,
         tile=for_integers_too(_BROADCAST_TILES),
-        parameters=(Parameter("dims", Kind.DIMS), Parameter("shape", Kind.SHAPE, None)),
+        parameters=(
+            Parameter("dims", ParameterKind.DIMS),
+            Parameter("shape", ParameterKind.SHAPE, None),
+        ),
         elementwise=False,
         rearrange=partial(shape_of_block, 1),
         forms=(
@@ -183,7 +186,7 @@ OPS = (
             namespaces=BOTH,
             computes=False,
             tile=for_integers_too(TileForms(is_view=True)),
-            parameters=(Parameter("dim", Kind.DIMS),),
+            parameters=(Parameter("dim", ParameterKind.DIMS),),
             aliases={"dims": "dim"},
         )
         for name, type_rule, arrange, summary in _VIEWS

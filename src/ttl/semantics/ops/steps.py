@@ -15,7 +15,7 @@ from ..dtypes import DType, float32, int32, uint8, uint16, uint32
 from ..types import BlockType, Shape
 from .meanings import with_dtype
 from .rules import normal_dims, same_type, unchanged, whole_shape
-from .table import BlockOp, Kind, Parameter, TileForms
+from .table import BlockOp, Parameter, ParameterKind, TileForms
 from .tiles import (
     API,
     COMPUTE_API,
@@ -51,7 +51,7 @@ def _step(name: str, operands: int, tile: Tiles, summary: str, **columns: Any) -
 
 def _with_number(name: str, call: str, include: str, init: str, summary: str) -> BlockOp:
     """Make a step on a block and a number, which keeps all digits of a float32."""
-    parameter = Parameter("factor" if name == "scaled" else "value", Kind.NUMBER)
+    parameter = Parameter("factor" if name == "scaled" else "value", ParameterKind.NUMBER)
     tile = vector(call, include, init=init, arguments=all_bits)
     keeps_digits = {"bound": _meaningless}  # the number is not rounded to the registers' format
     return _step(name, 1, tile, summary, parameters=(parameter,), **keeps_digits)
@@ -128,7 +128,7 @@ def _inside_tiles(name: str, pool: str, dim: str, summary: str) -> BlockOp:
 def _of_tiles(name: str, summary: str) -> BlockOp:
     """Make a reduction over whole tiles, element by element."""
     tile = for_integers_too(TileForms(by_dims={(): COPY}))
-    dims = (Parameter("dims", Kind.DIMS),)
+    dims = (Parameter("dims", ParameterKind.DIMS),)
     rule = _of_tiles_type
     return _step(name, 1, tile, summary, type_rule=rule, parameters=dims, elementwise=False)
 
@@ -172,7 +172,7 @@ STEPS: dict[str, BlockOp] = {
                 arguments=_scale_of_exp,
             ),
             "e to the power of scale * x",
-            parameters=(Parameter("scale", Kind.NUMBER),),
+            parameters=(Parameter("scale", ParameterKind.NUMBER),),
         ),
         _step("quick_exp", 1, vector("exp", _EXP, template="<true>"), "nearly e to the power of x"),
         _step("quick_exp_unclamped", 1, _unclamped(), "the same, wrong below -88"),

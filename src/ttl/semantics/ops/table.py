@@ -94,7 +94,7 @@ def _with_following(call: TileCall) -> list[TileCall]:
     return [call, *(_with_following(call.then) if call.then else [])]
 
 
-class Kind(Enum):
+class ParameterKind(Enum):
     """The kind of value a parameter takes; messages show the enum's value."""
 
     NUMBER = "a number"
@@ -110,7 +110,7 @@ class Kind(Enum):
     @property
     def decides_types(self) -> bool:
         """Return whether the type of the result depends on the parameter."""
-        return self in (Kind.DIMS, Kind.DTYPE, Kind.SHAPE)
+        return self in (ParameterKind.DIMS, ParameterKind.DTYPE, ParameterKind.SHAPE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +121,7 @@ class Parameter:
     """
 
     name: str
-    kind: Kind
+    kind: ParameterKind
     default: Any = REQUIRED
     sample: float | None = None
 

@@ -20,18 +20,18 @@ from .. import tree
 from ..bindings import Around, Binding, Variable
 from ..walking import children, terms
 from . import values
-from .handles import Handle, Hidden, State, as_states, test_of
+from .handles import Handle, Held, Hidden, as_states, test_of
 from .liveness import ACQUIRES, RELEASES
 from .values import (
     ANYTHING,
     NOTHING,
     UNKNOWN,
     ArgumentUse,
-    Bound,
     Callee,
     Closure,
     Known,
     KnownObject,
+    Partial,
     Sort,
     Value,
     unite,
@@ -45,8 +45,8 @@ TAKEN = frozenset({*RELEASES, "release", "wait"})
 BLOCK, TRANSFER = frozenset({Sort.BLOCK}), frozenset({Sort.TRANSFER})
 MOST_RESULTS = 64
 
-Result = list[tuple[State, Value]]
-Results = Iterator[tuple[State, Value]]
+Result = list[tuple[Held, Value]]
+Results = Iterator[tuple[Held, Value]]
 
 
 class Evaluation:
@@ -62,7 +62,7 @@ class Evaluation:
 
     # Values ---------------------------------------------------------------------------------------
 
-    def value(self, node: tree.Node | None, state: State) -> Result:
+    def value(self, node: tree.Node | None, state: Held) -> Result:
         if node is None:
             return [(state, NOTHING)]
         if (found := EXPRESSIONS.get(type(node))) is not None:
@@ -70,9 +70,9 @@ class Evaluation:
         return [(after, NOTHING) for after, _ in self.several(terms(node), state)]
 
     def several(
-        self, nodes: Iterable[tree.Node], state: State
-    ) -> list[tuple[State, tuple[Value, ...]]]:
-        found: list[tuple[State, tuple[Value, ...]]] = [(state, ())]
+        self, nodes: Iterable[tree.Node], state: Held
+    ) -> list[tuple[Held, tuple[Value, ...]]]:
+        found: list[tuple[Held, tuple[Value, ...]]] = [(state, ())]
         for node in nodes:
             found = [
                 (after, (*earlier, value))
@@ -81,10 +81,10 @@ class Evaluation:
             ]
         return found
 
-    def united(self, nodes: Iterable[tree.Node], state: State) -> Result:
+    def united(self, nodes: Iterable[tree.Node], state: Held) -> Result:
         return [(after, unite(values)) for after, values in self.several(nodes, state)]
 
-    def known(self, node: tree.Node, state: State) -> frozenset[Known]:
+    def known(self, node: tree.Node, state: Held) -> frozenset[Known]:
         """Return what is known of an expression, without evaluating its effects."""
         if isinstance(node, tree.Name):
             binding = node.binding
@@ -97,21 +97,21 @@ class Evaluation:
             return frozenset({KnownObject(node.value)})
         return values.NOTHING_KNOWN if isinstance(node, tree.Constant) else ANYTHING
 
-    def name(self, node: tree.Name, state: State) -> Result:
+    def name(self, node: tree.Name, state: Held) -> Result:
         known = self.known(node, state)
         if isinstance(node.binding, Around):
             self.reading.note(known)
             return [(state, Value(known=known))]
         return [(state, Value(frozenset({node.binding}), known))]
 
-    def attribute(self, node: tree.Attribute, state: State) -> Results:
+    def attribute(self, node: tree.Attribute, state: Held) -> Results:
         for after, owner in self.value(node.owner, state):
             known = values.attributes(owner.known, node.name)
             self.reading.note(known)
             after = after.escaped(owner) if node.name in TAKEN else after  # a caller may call it
             yield after, Value(known=known)
 
-    def item(self, node: tree.Item, state: State) -> Results:
+    def item(self, node: tree.Item, state: Held) -> Results:
         for after, (owner, _) in self.several((node.owner, node.index), state):
             value = owner.item
             if isinstance(node.index, tree.Constant):
@@ -121,7 +121,7 @@ class Evaluation:
             self.reading.note(value.known)
             yield after, value
 
-    def binary(self, node: tree.Binary, state: State) -> Result:
+    def binary(self, node: tree.Binary, state: Held) -> Result:
         """Evaluate an operator: a sum of lists has their items, a sum of blocks is a new value."""
         if any(
             isinstance(each, (tree.Sequence, tree.Comprehension))
@@ -131,17 +131,17 @@ class Evaluation:
             return self.united(terms(node), state)
         return [(after, NOTHING) for after, _ in self.several(terms(node), state)]
 
-    def bind(self, node: tree.Bind, state: State) -> Result:
+    def bind(self, node: tree.Bind, state: Held) -> Result:
         return [
             (bound, Value(value.holders | {node.target.binding}, value.known))  # type: ignore[arg-type]
             for after, value in self.value(node.value, state)
             for bound in self.assign(node.target, value, after)
         ]
 
-    def outcomes(self, test: tree.Expression, state: State) -> tuple[list[State], list[State]]:
+    def outcomes(self, test: tree.Expression, state: Held) -> tuple[list[Held], list[Held]]:
         """Split the paths by the outcome of a test."""
         key, truth = test_of(test)
-        sides: tuple[list[State], list[State]] = [], []
+        sides: tuple[list[Held], list[Held]] = [], []
         for after, _ in self.value(test, state):
             decided = self.truth(test, after)
             for side, outcome in zip(sides, (True, False), strict=True):
@@ -150,7 +150,7 @@ class Evaluation:
                     side.append(found)
         return sides
 
-    def truth(self, test: tree.Expression, state: State) -> bool | None:
+    def truth(self, test: tree.Expression, state: Held) -> bool | None:
         """Return the truth of `held`, `held is not None` and flags, where it is known."""
         if isinstance(test, tree.Unary) and test.sign == "not":
             truth = self.truth(test.operand, state)
@@ -163,7 +163,7 @@ class Evaluation:
             return is_none is (test.signs[0] == "is")
         return Value(known=self.known(test, state)).truth
 
-    def choice(self, node: tree.Choice, state: State) -> Result:
+    def choice(self, node: tree.Choice, state: Held) -> Result:
         sides = self.outcomes(node.test, state)
         return [
             (replace(after, tests=after.tests & state.tests), value)
@@ -172,20 +172,20 @@ class Evaluation:
             for after, value in self.value(part, before)
         ]
 
-    def logic(self, node: tree.Logic, state: State) -> Result:
+    def logic(self, node: tree.Logic, state: Held) -> Result:
         found = self.value(node.operands[0], state)
         for part in node.operands[1:]:  # each may be the last one evaluated
             found = few([*found, *(each for s, _ in found for each in self.value(part, s))])
         return found
 
-    def definition(self, node: tree.Function, state: State) -> Result:
+    def definition(self, node: tree.Function, state: Held) -> Result:
         defaults = [each.default for each in node.parameters if each.default is not None]
         closure = Value(known=frozenset({Closure(node, self.around)}))
         self.reading.note(closure.known)
         found = self.united((*node.decorators, *defaults), state)
         return [(after.escaped(value), closure) for after, value in found]
 
-    def comprehension(self, node: tree.Comprehension, state: State) -> Result:
+    def comprehension(self, node: tree.Comprehension, state: Held) -> Result:
         states, first = [state], node.generators[0]
         for each in node.generators:
             states = [
@@ -201,12 +201,12 @@ class Evaluation:
         found = [each for before in states for each in self.united(parts, before)]
         return [(after.unbound(*own), value) for after, value in found]
 
-    def suspended(self, node: tree.Suspend, state: State) -> Result:
+    def suspended(self, node: tree.Suspend, state: Held) -> Result:
         return [(after.escaped(value), UNKNOWN) for after, value in self.value(node.value, state)]
 
     # Targets --------------------------------------------------------------------------------------
 
-    def assign(self, target: tree.Expression, value: Value, state: State) -> list[State]:
+    def assign(self, target: tree.Expression, value: Value, state: Held) -> list[Held]:
         if isinstance(target, tree.Target) and isinstance(target.binding, Variable):
             return [state.bound(target.binding, value)]
         if isinstance(target, tree.Sequence):
@@ -221,7 +221,7 @@ class Evaluation:
             return [self.keep(target.owner, owner, value, after) for after, (owner, _) in found]
         return [after.escaped(value) for after, _ in self.several(children(target), state)]
 
-    def keep(self, node: tree.Expression, container: Value, value: Value, state: State) -> State:
+    def keep(self, node: tree.Expression, container: Value, value: Value, state: Held) -> Held:
         """Let a container of this function hold the value too."""
         variable = node.binding if isinstance(node, tree.Name) else None
         if not isinstance(variable, Variable) or Sort.OUTSIDE in container.known:
@@ -230,7 +230,7 @@ class Evaluation:
         others = value.known - ANYTHING if known != ANYTHING else values.NOTHING_KNOWN
         return state.held(variable, value).knowing(variable, others)
 
-    def finish(self, value: Value, state: State, is_transfer: bool | None = None) -> State:
+    def finish(self, value: Value, state: Held, is_transfer: bool | None = None) -> Held:
         """Finish a value: all handles of a container, because the item is not known."""
         gone = [h for h in state.held_by(value) if is_transfer in (None, h.is_transfer)]
         for each in gone:
@@ -240,7 +240,7 @@ class Evaluation:
 
     # Calls ----------------------------------------------------------------------------------------
 
-    def call(self, node: tree.Call, state: State) -> Result:
+    def call(self, node: tree.Call, state: Held) -> Result:
         if not isinstance(node.function, tree.Attribute):
             found = self.value(node.function, state)
             return [each for after, value in found for each in self.apply(node, value.known, after)]
@@ -251,7 +251,7 @@ class Evaluation:
         ]
 
     def method(
-        self, node: tree.Call, function: tree.Attribute, owner: Value, state: State
+        self, node: tree.Call, function: tree.Attribute, owner: Value, state: Held
     ) -> Result:
         name = function.name
         is_handle = bool(owner.is_unknown or owner.known & (BLOCK | TRANSFER) or owner.buffers)
@@ -275,7 +275,7 @@ class Evaluation:
         self.reading.note(known)
         return self.apply(node, known, state)
 
-    def apply(self, node: tree.Call, known: frozenset[Known], state: State) -> Result:
+    def apply(self, node: tree.Call, known: frozenset[Known], state: Held) -> Result:
         found: Result = []
         for callee in values.callees(known):
             if callee.function is values.COPY:
@@ -293,8 +293,8 @@ class Evaluation:
         is_variable = isinstance(binding, Variable)
         return [*self.other(node, values.PASSES if is_variable else values.KEEPS, state)]
 
-    def given(self, node: tree.Call, callee: Callee, closure: Closure, state: State) -> Result:
-        found: list[tuple[State, dict[Variable, Value]]] = [(state, {})]
+    def given(self, node: tree.Call, callee: Callee, closure: Closure, state: Held) -> Result:
+        found: list[tuple[Held, dict[Variable, Value]]] = [(state, {})]
         for argument, parameter in values.match_arguments(node, closure.function, callee.bound):
             found = [
                 (after, {**given, parameter: value}) if parameter is not None
@@ -308,7 +308,7 @@ class Evaluation:
             for each in self.reading.go_in(self, node, closure, given, after)
         ]
 
-    def other(self, node: tree.Call, effect: ArgumentUse, state: State) -> Results:  # rule CALLED
+    def other(self, node: tree.Call, effect: ArgumentUse, state: Held) -> Results:  # rule CALLED
         """Call a function that is not read."""
         for after, given in self.several(node.given, state):
             states = [after]
@@ -329,7 +329,7 @@ class Evaluation:
         self.own.setdefault(site, self.bodies.around[self.current])
         return self.reading.hidden.setdefault(site, Hidden(".held", self.scope))
 
-    def make(self, handle: Handle, known: frozenset[Known], state: State) -> Result:
+    def make(self, handle: Handle, known: frozenset[Known], state: Held) -> Result:
         token = self.hidden(handle.site)
         copied = Value(handle.reads | handle.writes)
 
@@ -342,7 +342,7 @@ class Evaluation:
         return [(replace(state, handles=(*state.handles, handle)), Value(handle.holders, known))]
 
     def acquire_or_wait(
-        self, node: tree.Call, function: tree.Attribute, owner: Value, state: State
+        self, node: tree.Call, function: tree.Attribute, owner: Value, state: Held
     ) -> Result:
         is_wait = function.name == "wait"
         has_transfer = any(handle.is_transfer for handle in state.held_by(owner))
@@ -363,14 +363,14 @@ class Evaluation:
             return next(iter(buffers)), release
         return (node.binding, release) if isinstance(node, tree.Name) and not buffers else None
 
-    def release(self, node: tree.Attribute, owner: Value, state: State) -> State:
+    def release(self, node: tree.Attribute, owner: Value, state: Held) -> Held:
         end = self.end(node.owner, owner, node.name)
         oldest = [h for h in state.handles if end is not None and h.end == end][:1]
         if oldest and not state.held_by(owner):
             return state.finished(oldest)
         return self.finish(owner, state, False)
 
-    def copy(self, node: tree.Call, state: State) -> Results:
+    def copy(self, node: tree.Call, state: Held) -> Results:
         for after, ends in self.several(node.given, state):
             if len(ends) != 2:  # the call is refused
                 yield after, NOTHING
@@ -382,7 +382,7 @@ class Evaluation:
             handle = Handle(node, True, frozenset(), reads=source, writes=destination)
             yield from self.make(replace(handle, tensor=tensors[1]), TRANSFER, after)
 
-    def tensor(self, node: tree.Expression, state: State) -> Binding | None:
+    def tensor(self, node: tree.Expression, state: Held) -> Binding | None:
         """Return `a` for `a[0, i]`, but None for `blocks[i]`."""
         if not isinstance(node, tree.Item) or not isinstance(node.owner, tree.Name):
             return None
@@ -391,7 +391,7 @@ class Evaluation:
         return None if is_held or isinstance(node.index, tree.Constant) else name
 
 
-EXPRESSIONS: dict[type[tree.Node], Callable[..., Iterable[tuple[State, Value]]]] = {
+EXPRESSIONS: dict[type[tree.Node], Callable[..., Iterable[tuple[Held, Value]]]] = {
     tree.Attribute: Evaluation.attribute,
     tree.Binary: Evaluation.binary,
     tree.Bind: Evaluation.bind,
@@ -419,7 +419,7 @@ def _result(effect: ArgumentUse, given: tuple[Value, ...]) -> Value:
     if effect is values.BINDS and given and not given[0].is_unknown:
         count = len(given) - 1
         functions = (each for each in given[0].known if not isinstance(each, Sort))
-        return Value(known=frozenset(Bound(each, count) for each in functions))
+        return Value(known=frozenset(Partial(each, count) for each in functions))
     return NOTHING if effect is values.LEAVES else UNKNOWN
 
 
@@ -427,7 +427,7 @@ def few(found: Result) -> Result:
     """Merge the values of equal states."""
     if len(found) == 1:
         return found
-    values: dict[State, Value] = {}
+    values: dict[Held, Value] = {}
     for state, value in found:
         values[state] = values[state].or_other(value) if state in values else value
     if len(values) <= MOST_RESULTS:

@@ -91,7 +91,7 @@ class Test:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class Held:
     handles: tuple[Handle, ...] = ()  # oldest first
     known: frozenset[tuple[Variable, Known]] = frozenset()
     tests: frozenset[tuple[Test, bool]] = frozenset()
@@ -102,12 +102,12 @@ class State:
     def held_by(self, value: Value) -> list[Handle]:
         return [handle for handle in self.handles if handle.held_by(value.holders)]
 
-    def changed(self, change: Callable[[Handle], Handle | None]) -> State:
+    def changed(self, change: Callable[[Handle], Handle | None]) -> Held:
         found = (change(handle) for handle in self.handles)
         handles = tuple(dict.fromkeys(each for each in found if each is not None))
         return self if handles == self.handles else replace(self, handles=handles)
 
-    def finished(self, gone: Iterable[Handle]) -> State:
+    def finished(self, gone: Iterable[Handle]) -> Held:
         """Drop these handles; the holders of a dropped transfer now lead to its blocks."""
         gone = {*gone}
         if not gone:
@@ -125,12 +125,12 @@ class State:
 
         return self.changed(left)
 
-    def escaped(self, value: Value) -> State:
+    def escaped(self, value: Value) -> Held:
         """Drop the value's handles, because an unknown holder finishes them elsewhere."""
         gone = {*self.held_by(value)}
         return self.changed(lambda handle: None if handle in gone else handle) if gone else self
 
-    def held(self, holder: Holder, value: Value) -> State:
+    def held(self, holder: Holder, value: Value) -> Held:
         """Add a holder of the value, which keeps its own handles."""
         if not value.holders:
             return self
@@ -138,7 +138,7 @@ class State:
             lambda each: each.given_to(holder, value) if each.held_by(value.holders) else each
         )
 
-    def bound(self, variable: Variable, value: Value) -> State:
+    def bound(self, variable: Variable, value: Value) -> Held:
         """Assign the value to a variable, which loses its old one."""
         lost = frozenset({variable}) - value.holders
 
@@ -149,23 +149,23 @@ class State:
 
         return self.forgetting(variable).changed(with_name).knowing(variable, value.known)
 
-    def knowing(self, variable: Variable, known: frozenset[Known]) -> State:
+    def knowing(self, variable: Variable, known: frozenset[Known]) -> Held:
         if not known or known == ANYTHING:
             return self
         return replace(self, known=self.known | {(variable, each) for each in known})
 
-    def forgetting(self, *variables: Variable) -> State:
+    def forgetting(self, *variables: Variable) -> Held:
         """Forget what is known of these variables, and the tests that use them."""
         known = frozenset(each for each in self.known if each[0] not in variables)
         tests = frozenset(each for each in self.tests if each[0].variables.isdisjoint(variables))
         is_same = len(known) == len(self.known) and len(tests) == len(self.tests)
         return self if is_same else replace(self, known=known, tests=tests)
 
-    def unbound(self, *variables: Variable) -> State:
+    def unbound(self, *variables: Variable) -> Held:
         gone = frozenset(variables)
         return self.forgetting(*variables).changed(lambda handle: handle.without(gone))
 
-    def assuming(self, test: Test | None, outcome: bool) -> State | None:
+    def assuming(self, test: Test | None, outcome: bool) -> Held | None:
         """Return None if the path had another outcome before."""
         if test is None:
             return self
@@ -176,31 +176,31 @@ class State:
 
 # Sets of states -----------------------------------------------------------------------------------
 
-States = dict[State, None]  # a set in a fixed order
+States = dict[Held, None]  # a set in a fixed order
 
 
-def as_states(several: Iterable[State]) -> States:
+def as_states(several: Iterable[Held]) -> States:
     states = dict.fromkeys(several)
     return {merge_states(states): None} if len(states) > MOST_STATES else states
 
 
-def merge_states(states: Iterable[State]) -> State:
+def merge_states(states: Iterable[Held]) -> Held:
     """Return one state with everything that any of them has."""
     states = [*states]
     variables = [{variable for variable, _ in state.known} for state in states]
     common = set.intersection(*variables)
     known = frozenset(pair for state in states for pair in state.known if pair[0] in common)
-    return State(tuple(dict.fromkeys(h for state in states for h in state.handles)), known)
+    return Held(tuple(dict.fromkeys(h for state in states for h in state.handles)), known)
 
 
-def names_of(handle: Handle, state: State) -> set[Variable]:
+def names_of(handle: Handle, state: Held) -> set[Variable]:
     """Return the variables that lead to a handle or to a transfer of it, the certain ones first."""
     transfers = (other.known_names for other in state.handles if other.copies(handle))
     several = (handle.names - handle.weak, handle.hidden, handle.names, handle.leads, *transfers)
     return {*next((names for names in several if names), ())}
 
 
-def select_unused(state: State, found: dict[State, list[Handle]]) -> list[Handle]:
+def select_unused(state: Held, found: dict[Held, list[Handle]]) -> list[Handle]:
     """List the handles to finish now, not those other paths use later by the same names."""
     used = [
         other.names

@@ -17,7 +17,7 @@ from ..functions import own_code, place_of
 from ..trees import tree_of
 from ..walking import is_generator
 from .evaluation import Evaluation, Result
-from .handles import Handle, Hidden, State
+from .handles import Handle, Held, Hidden
 from .liveness import Liveness
 from .supplies import Bodies, Supplies, Supply
 from .values import (
@@ -49,7 +49,7 @@ class Reading:
     items: set[tree.Call] = field(default_factory=set)  # the sites whose handles are in lists
     running: list[tree.Function] = field(default_factory=list)
     named: dict[tree.Function, Closure] = field(default_factory=dict)
-    calls: dict[object, tuple[Supplies, list[State]]] = field(default_factory=dict)
+    calls: dict[object, tuple[Supplies, list[Held]]] = field(default_factory=dict)
 
     def read(self, function: FunctionType) -> None:
         self.note({KnownObject(function)})
@@ -58,7 +58,7 @@ class Reading:
             done.update(waiting)
             for each in waiting:
                 if all(call.closure.function is not each for call, _ in self.calls.values()):
-                    self.ends(self.named[each], {}, State(), False)
+                    self.ends(self.named[each], {}, Held(), False)
 
     def note(self, known: Iterable[Known]) -> None:
         """Note the user's functions among these, because an unknown caller may call them."""
@@ -85,8 +85,8 @@ class Reading:
         return None if found is None else Closure(found, function)
 
     def ends(
-        self, closure: Closure, given: Given, state: State, is_callback: bool
-    ) -> tuple[Supplies, list[State]]:  # rule ONCE
+        self, closure: Closure, given: Given, state: Held, is_callback: bool
+    ) -> tuple[Supplies, list[Held]]:  # rule ONCE
         key = closure, frozenset(given.items()), state, is_callback
         if key not in self.calls:
             self.running.append(closure.function)
@@ -119,7 +119,7 @@ class Reading:
         return self.formers.setdefault(key, Hidden(f".{variable.name}", variable.scope))
 
     def go_in(
-        self, caller: Evaluation, node: tree.Call, closure: Closure, given: Given, state: State,
+        self, caller: Evaluation, node: tree.Call, closure: Closure, given: Given, state: Held,
         is_callback: bool = False,
     ) -> Result:  # fmt: skip
         if closure.function in self.running:
@@ -131,7 +131,7 @@ class Reading:
         return [_back(token, node, call, given, state, each) for each in ends]
 
 
-def _begin(function: tree.Function, given: Given, state: State) -> State:
+def _begin(function: tree.Function, given: Given, state: Held) -> Held:
     for parameter in function.parameters:
         value = given.get(parameter.variable, UNKNOWN)
         known = value.known | {Sort.OUTSIDE}
@@ -140,8 +140,8 @@ def _begin(function: tree.Function, given: Given, state: State) -> State:
 
 
 def _back(
-    token: Hidden, node: tree.Call, call: Supplies, given: Given, before: State, end: State
-) -> tuple[State, Value]:  # rule RETURNED
+    token: Hidden, node: tree.Call, call: Supplies, given: Given, before: Held, end: Held
+) -> tuple[Held, Value]:  # rule RETURNED
     known = end.known_of(call.returned)
     taken = find_captured(known)
     own = [each for each, _ in end.known if each.scope.is_in(call.scope) and each not in taken]

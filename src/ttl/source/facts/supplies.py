@@ -29,7 +29,7 @@ from ..flow import Forward
 from ..tree import Body, Expression, Statement
 from ..walking import children, walk
 from .evaluation import BLOCK, Evaluation
-from .handles import Handle, Hidden, State, States, as_states, merge_states, names_of, select_unused
+from .handles import Handle, Held, Hidden, States, as_states, merge_states, names_of, select_unused
 from .liveness import ACQUIRES, Live
 from .values import Closure, Value, add_captured, unite
 
@@ -133,7 +133,7 @@ class Supplies(Forward[States], Evaluation):
             found = self.supply_leaving(node, found)
         return found
 
-    def _statement(self, node: Statement, state: State) -> Iterable[State]:
+    def _statement(self, node: Statement, state: Held) -> Iterable[Held]:
         if isinstance(node, tree.Assign):
             return self._assign(node, state)
         if isinstance(node, tree.Return):
@@ -146,7 +146,7 @@ class Supplies(Forward[States], Evaluation):
             return [each.forgetting(*gone) for each in after]
         return [each.unbound(*gone) for each in after] if gone else after
 
-    def _assign(self, node: tree.Assign, state: State) -> Iterable[State]:
+    def _assign(self, node: tree.Assign, state: Held) -> Iterable[Held]:
         targets, values = _pairs(node)
         names = [Hidden(".item", self.scope) for _ in values[1:]]
         for after, several in self.several(values, state):
@@ -182,7 +182,7 @@ class Supplies(Forward[States], Evaluation):
             state = as_states(new for each in state for new in self._entered(item, each))
         return state
 
-    def _entered(self, item: tree.Entered, state: State) -> Iterable[State]:
+    def _entered(self, item: tree.Entered, state: Held) -> Iterable[Held]:
         acquire = item.value
         if isinstance(acquire, tree.Call) and acquire.method in ACQUIRES and not acquire.given:
             found = self.value(acquire.function, state)
@@ -204,7 +204,7 @@ class Supplies(Forward[States], Evaluation):
         live = self.liveness.live_before(node)
         replaced = self.liveness.replaced(node)[0] if isinstance(node, SIMPLE) else NO_NAMES
 
-        def needed(state: State) -> list[Handle]:
+        def needed(state: Held) -> list[Handle]:
             own = [h for h in state.handles if h.site in self.own]
             lost = [h for h in own if h.names and h.holders - h.hidden <= replaced]
             owed = [h for h in own if h.is_transfer and not self._is_awaited(h, live)]
@@ -231,7 +231,7 @@ class Supplies(Forward[States], Evaluation):
             for state in states
         ) if again else states  # fmt: skip
 
-    def _needs(self, node: Statement, transfer: Handle, state: State) -> bool:
+    def _needs(self, node: Statement, transfer: Handle, state: Held) -> bool:
         read, written = {*transfer.reads}, {*transfer.writes}
         for block in state.handles:
             if transfer.copies(block):
@@ -249,7 +249,7 @@ class Supplies(Forward[States], Evaluation):
         body, live = self.bodies.around[node][-1], self.liveness.live_after(node)
         is_end = node is body[-1]
 
-        def dead(state: State) -> list[Handle]:
+        def dead(state: Held) -> list[Handle]:
             return self.dead(state, live, node, body, is_end)
 
         return self.settle(Spot("after", node), states, dead)
@@ -260,7 +260,7 @@ class Supplies(Forward[States], Evaluation):
         loop = None if is_return else self.bodies.loop(node)
         live |= {self.returned} if is_return and not self.is_callback else NO_NAMES
 
-        def left(state: State) -> list[Handle]:
+        def left(state: Held) -> list[Handle]:
             ended = self.dead(state, live, node, loop)
             unused = [h for h in self.unused(state, live) if h.is_transfer and h not in ended]
             return [h for h in unused if loop is None or loop in self.own[h.site]] + ended
@@ -281,7 +281,7 @@ class Supplies(Forward[States], Evaluation):
             return then, otherwise
         live, body = self.liveness.live_after(node), self.bodies.around[node][-1]
 
-        def ended(state: State) -> list[Handle]:
+        def ended(state: Held) -> list[Handle]:
             found = self.dead(state, live, node, body)
             own = [h for h in state.handles if h.site in self.own and h.is_transfer]
             return [h for h in own if not self._is_awaited(h, live) and h not in found] + found
@@ -300,7 +300,7 @@ class Supplies(Forward[States], Evaluation):
     # Selection ------------------------------------------------------------------------------------
 
     def dead(
-        self, state: State, live: Live, node: Statement, body: Body | None, is_end: bool = False
+        self, state: Held, live: Live, node: Statement, body: Body | None, is_end: bool = False
     ) -> list[Handle]:
         """List the handles to finish now: transfers, then blocks, oldest first."""
         ended = self.unused(state, live)
@@ -326,7 +326,7 @@ class Supplies(Forward[States], Evaluation):
         """Do the handle's names get new values in this body of a loop?"""
         return not handle.names.isdisjoint(self.bodies.replaced.get(body, NO_NAMES))
 
-    def unused(self, state: State, live: Live) -> list[Handle]:
+    def unused(self, state: Held, live: Live) -> list[Handle]:
         """List handles that are not used later, nor by a transfer that is."""
         own = [handle for handle in state.handles if handle.site in self.own]
         ended = {h.site for h in own if h.is_transfer and not self._is_live(h, live, ())}
@@ -352,7 +352,7 @@ class Supplies(Forward[States], Evaluation):
         callers = {each.scope for each in self.reading.running}
         return variable.scope in callers or self.scope.is_in(variable.scope)
 
-    def _end(self, node: tree.Attribute, state: State) -> object:
+    def _end(self, node: tree.Attribute, state: Held) -> object:
         return self.end(node.owner, Value(known=self.known(node.owner, state)), node.name)
 
     def _is_awaited(self, transfer: Handle, live: Live) -> bool:
@@ -362,7 +362,7 @@ class Supplies(Forward[States], Evaluation):
     # Recording ------------------------------------------------------------------------------------
 
     def settle(
-        self, spot: Spot, states: States, gone: Callable[[State], list[Handle]],
+        self, spot: Spot, states: States, gone: Callable[[Held], list[Handle]],
         is_urgent: bool = False,
     ) -> States:  # fmt: skip
         """Supply the calls that some path leaves out, at a place that all paths pass. A call that
@@ -378,7 +378,7 @@ class Supplies(Forward[States], Evaluation):
         return as_states(state.finished(handles) for state, handles in found.items())
 
     def _supply(
-        self, spot: Spot, handle: Handle, names: set[Variable], found: dict[State, list[Handle]]
+        self, spot: Spot, handle: Handle, names: set[Variable], found: dict[Held, list[Handle]]
     ) -> None:
         here = self.found.setdefault(spot, {})
         key = handle.is_transfer, handle.site

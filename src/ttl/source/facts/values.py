@@ -77,10 +77,10 @@ class Closure:
 
 
 @dataclass(frozen=True, slots=True)
-class Bound:
+class Partial:
     """A function with some of its arguments bound."""
 
-    function: KnownObject | Closure | Bound
+    function: KnownObject | Closure | Partial
     count: int
 
 
@@ -95,7 +95,7 @@ COPY, KEEPS, LEAVES, PASSES, BINDS = map(
     ArgumentUse, ("copy", "keeps", "leaves", "passes", "binds")
 )
 
-Known = Sort | KnownObject | Closure | Bound
+Known = Sort | KnownObject | Closure | Partial
 Holder = Variable | tree.Call  # a transfer under way, known by its call, holds its blocks
 NOTHING_KNOWN: frozenset[Known] = frozenset()
 ANYTHING: frozenset[Known] = frozenset({Sort.UNKNOWN})
@@ -259,7 +259,7 @@ def _order(callee: Callee) -> tuple[object, ...]:
 
 
 def _callee(known: Known) -> Callee:
-    if isinstance(known, Bound):
+    if isinstance(known, Partial):
         inner = _callee(known.function)
         return replace(inner, bound=inner.bound + known.count)
     if isinstance(known, Closure):

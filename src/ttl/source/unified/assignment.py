@@ -32,7 +32,7 @@ from .problems import (
     TWO_ENDS,
     TWO_THREADS,
 )
-from .things import End
+from .things import Side
 from .units import MOVEMENT, Effect, Site, Thread, Unit, in_text
 
 Unordered = Callable[["Assignment"], Sequence[tuple[Unit, Unit]]]
@@ -189,7 +189,7 @@ def _ends_on_two(group: Group) -> Iterator[Diagnostic]:
         for effect in {u.effect for u in group if u.effect and site in u.blocks}:
             by_end[_whole_key(site.buffer, whole), site.end].append((site, effect.value))
     for (first, title), *others in by_end.values():
-        acquired = "reserved" if first.end is End.RESERVE else "waited for"
+        acquired = "reserved" if first.end is Side.RESERVE else "waited for"
         labels = [Label(s.span, f"{acquired} on {where}") for s, where in others if where != title]
         if labels:
             facts = {"buffer": first.buffer_name, "acquired": acquired, "thread": title}
@@ -278,7 +278,7 @@ class Moving:
         ends = {end for unit in self.units for _, end in unit.ends}
         if len(ends) != 1:
             return None
-        return Thread.READ if End.RESERVE in ends else Thread.WRITE
+        return Thread.READ if Side.RESERVE in ends else Thread.WRITE
 
 
 Threads = dict[Moving, Thread]

@@ -39,8 +39,8 @@ from .things import (
     OF_KERNELS,
     OF_TILES,
     SCALAR,
-    End,
     Kind,
+    Side,
     Thing,
     container,
     container_of,
@@ -260,7 +260,7 @@ def _copy(reader: BodyReader, node: tree.Call, given: Given) -> Thing:
 
 
 def _gives(
-    kind: Kind = Kind.SCALAR, *marks: str, effect: Effect | None = None, end: End | None = None
+    kind: Kind = Kind.SCALAR, *marks: str, effect: Effect | None = None, end: Side | None = None
 ) -> Handler:
     """Make the handler of a call that marks its unit, whatever its arguments."""
 
@@ -336,7 +336,7 @@ def _method(reader: BodyReader, node: tree.Call, owner: Thing, name: str, given:
     return _unknown(reader, node, given)
 
 
-def _acquires(end: End) -> Handler:
+def _acquires(end: Side) -> Handler:
     def handler(reader: BodyReader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
         reader.unit.ends.add((owner.key, end))
         site = reader.site(node, end, owner)
@@ -348,7 +348,7 @@ def _acquires(end: End) -> Handler:
 def _publish(reader: BodyReader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
     reader.does(Effect.MOVE, node)
     reader.unit.publishes = True
-    return _acquires(End.RESERVE)(reader, node, given, owner)
+    return _acquires(Side.RESERVE)(reader, node, given, owner)
 
 
 def _with_pipe(reader: BodyReader, node: tree.Call, given: Given, owner: Thing = SCALAR) -> Thing:
@@ -384,12 +384,12 @@ def _of_container(
 
 
 _METHODS: Final[dict[tuple[Kind, str], Handler]] = {
-    (Kind.BUFFER, "reserve"): _acquires(End.RESERVE),
-    (Kind.BUFFER, "wait"): _acquires(End.WAIT),
-    (Kind.BUFFER, "push"): _gives(end=End.RESERVE),
-    (Kind.BUFFER, "pop"): _gives(end=End.WAIT),
-    (Kind.BUFFER, "can_reserve"): _gives(Kind.ELEMENT, end=End.RESERVE),
-    (Kind.BUFFER, "can_wait"): _gives(Kind.ELEMENT, end=End.WAIT),
+    (Kind.BUFFER, "reserve"): _acquires(Side.RESERVE),
+    (Kind.BUFFER, "wait"): _acquires(Side.WAIT),
+    (Kind.BUFFER, "push"): _gives(end=Side.RESERVE),
+    (Kind.BUFFER, "pop"): _gives(end=Side.WAIT),
+    (Kind.BUFFER, "can_reserve"): _gives(Kind.ELEMENT, end=Side.RESERVE),
+    (Kind.BUFFER, "can_wait"): _gives(Kind.ELEMENT, end=Side.WAIT),
     (Kind.BUFFER, "publish"): _publish,
     (Kind.BLOCK, "store"): _gives(effect=Effect.COMPUTE),
     (Kind.BLOCK, "push"): _gives(),

@@ -26,7 +26,7 @@ from .problems import (
     unknown_call,
 )
 from .things import SCALAR, Kind, Thing
-from .units import Frame, Unit
+from .units import Inline, Unit
 from .unrolling import unroll
 
 if TYPE_CHECKING:
@@ -38,13 +38,13 @@ REFUSED = (Kind.BLOCK, Kind.VALUE, Kind.TRANSFER, Kind.SLICE, Kind.FUNCTION)
 STARRED = (Kinds.VAR_POSITIONAL, Kinds.VAR_KEYWORD)
 
 
-def new_frame(operation: Operation, caller: Unit | None = None) -> Frame | None:
+def new_frame(operation: Operation, caller: Unit | None = None) -> Inline | None:
     function = operation.function
     found = tree_of(function) if isinstance(function, FunctionType) else None
     if found is None or found.is_async or not isinstance(function, FunctionType):
         return None
     file = own_code(function).co_filename
-    return Frame(operation, function, unroll(found, function), file, caller)
+    return Inline(operation, function, unroll(found, function), file, caller)
 
 
 def expand(reader: BodyReader, operation: Operation, node: tree.Call, given: Given) -> Thing:
@@ -67,7 +67,7 @@ def expand(reader: BodyReader, operation: Operation, node: tree.Call, given: Giv
     return SCALAR
 
 
-def _given(reader: BodyReader, frame: Frame, node: tree.Call) -> dict[Variable, Thing]:
+def _given(reader: BodyReader, frame: Inline, node: tree.Call) -> dict[Variable, Thing]:
     """Bind arguments known before kernels run as constants; each call passes the others."""
     found = {}
     outer = reader.unit
@@ -97,7 +97,7 @@ def _check_place(reader: BodyReader, operation: Operation, node: tree.Call) -> N
         raise NO_STATEMENT.error((reader.frame, node), operation=operation.__name__)
 
 
-def _check_recursion(frame: Frame, node: tree.Call, reader: BodyReader) -> None:
+def _check_recursion(frame: Inline, node: tree.Call, reader: BodyReader) -> None:
     own, *outer = (each.operation for each in frame.chain())
     if own in outer:
         cycle = [*reversed(outer[: outer.index(own) + 1]), own]
@@ -105,7 +105,7 @@ def _check_recursion(frame: Frame, node: tree.Call, reader: BodyReader) -> None:
         raise RECURSION.error((reader.frame, node), operation=frame.name, cycle=names)
 
 
-def _check_arguments(reader: BodyReader, frame: Frame, node: tree.Call) -> None:
+def _check_arguments(reader: BodyReader, frame: Inline, node: tree.Call) -> None:
     is_unpacked = any(isinstance(each, tree.Starred) for each in node.arguments)
     is_unpacked |= any(each.name is None for each in node.keywords)
     if is_unpacked or any(each.kind in STARRED for each in frame.tree.parameters):

@@ -24,7 +24,7 @@ from ..trees import tree_of
 from ..walking import own_nodes, walk
 
 if TYPE_CHECKING:
-    from .units import Frame
+    from .units import Inline
 
 KERNELS = (language.compute, language.datamovement)
 ACTIONS = (language.copy, language.raw_element_read, language.raw_element_write)
@@ -42,7 +42,7 @@ def is_multi_kernel(function: object) -> bool:
     return next(_actions(found, function), None) is None
 
 
-def is_unified(frame: Frame) -> bool:
+def is_unified(frame: Inline) -> bool:
     """Is it one body? UsageError if it has a kernel and kernel statements beside it."""
     function = frame.function
     kernel = first_kernel(frame.tree, function)

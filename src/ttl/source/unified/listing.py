@@ -9,13 +9,13 @@ from pathlib import Path
 from .. import tree
 from .assignment import Assignment
 from .sections import Sections
-from .units import Effect, Frame, Thread, Unit
+from .units import Effect, Inline, Thread, Unit
 
 MARKS = {Thread.COMPUTE: "C", Thread.READ: "0", Thread.WRITE: "1"}
 LEGEND = "C compute   0 data movement 0   1 data movement 1   op the operation, before its kernels"
 
 
-def listing(frame: Frame, assignment: Assignment, sections: Sections) -> str:
+def listing(frame: Inline, assignment: Assignment, sections: Sections) -> str:
     """List the operation, then the operations it expands."""
     parts = [LEGEND]
     for each in frame.all():
@@ -24,13 +24,13 @@ def listing(frame: Frame, assignment: Assignment, sections: Sections) -> str:
     return "\n\n".join(parts)
 
 
-def threads_by_line(frame: Frame, sections: Sections) -> dict[int, list[Thread]]:
+def threads_by_line(frame: Inline, sections: Sections) -> dict[int, list[Thread]]:
     """Return the threads of each line of a body; none for lines before the kernels."""
     found = {line: _threads(units, sections) for line, units in _units_by_line(frame).items()}
     return {line: threads for line, threads in found.items() if threads is not None}
 
 
-def _units_by_line(frame: Frame) -> dict[int, list[Unit]]:
+def _units_by_line(frame: Inline) -> dict[int, list[Unit]]:
     found: dict[int, list[Unit]] = {}
     for unit in frame.units:
         if unit.argument is None:
@@ -39,7 +39,7 @@ def _units_by_line(frame: Frame) -> dict[int, list[Unit]]:
 
 
 def _lines(
-    frame: Frame, units: dict[int, list[Unit]], assignment: Assignment, sections: Sections
+    frame: Inline, units: dict[int, list[Unit]], assignment: Assignment, sections: Sections
 ) -> Iterator[str]:
     yield _title(frame)
     for number in range(frame.tree.lineno, (frame.tree.end_lineno or frame.tree.lineno) + 1):
@@ -49,7 +49,7 @@ def _lines(
         yield f"{_marks(_threads(here, sections)):5} {why:22} {number:4} | {text}".rstrip()
 
 
-def _title(frame: Frame) -> str:
+def _title(frame: Inline) -> str:
     place = f"{Path(frame.file).name}:{frame.tree.lineno}"
     if frame.caller is None:
         return f"`{frame.name}` {place}"

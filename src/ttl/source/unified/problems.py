@@ -9,9 +9,9 @@ from ttl.diagnostics.diagnostic import Code
 
 from .. import tree
 from ..python import as_text
-from .units import Frame, Site, Unit
+from .units import Inline, Site, Unit
 
-Spot = Unit | Site | tuple[Frame, tree.Node]
+Spot = Unit | Site | tuple[Inline, tree.Node]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ UNKNOWN_CALL = Problem(
 )
 
 
-def unknown_call(frame: Frame, node: tree.Call) -> Diagnostic:
+def unknown_call(frame: Inline, node: tree.Call) -> Diagnostic:
     return UNKNOWN_CALL.at((frame, node), call=as_text(node.function))
 
 

@@ -25,7 +25,7 @@ from .problems import PERHAPS_READ
 from .sections import all_in_one
 from .splitting import Splitter
 from .things import memory_of
-from .units import Frame, Unit, grid_of
+from .units import Inline, Unit, grid_of
 
 if TYPE_CHECKING:
     from .rehearsal import Steps
@@ -36,7 +36,7 @@ Pair = tuple[Unit, Unit]
 class ReadBack:
     """The tensors of a body that it both writes and reads, or writes in several statements."""
 
-    def __init__(self, frame: Frame, units: Sequence[Unit], arguments: Mapping[str, object]):
+    def __init__(self, frame: Inline, units: Sequence[Unit], arguments: Mapping[str, object]):
         self.frame, self.units, self.arguments = frame, units, arguments
         self.is_rehearsed = False
         self._steps: Steps | None = None

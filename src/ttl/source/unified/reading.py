@@ -29,15 +29,15 @@ from .things import (
     OF_TILES,
     SCALAR,
     Activation,
-    End,
     Kind,
+    Side,
     Thing,
     container_of,
     item_of,
     join_things,
     thing_of,
 )
-from .units import CallPlace, Effect, Frame, Site, Unit
+from .units import CallPlace, Effect, Inline, Site, Unit
 
 MOST_ROUNDS = 8  # of one loop: kinds only grow
 DEEPEST_CALLS = 32
@@ -57,7 +57,7 @@ class BodyState(dict[tuple[Activation, Variable], Thing]):
 class BodyReader(Forward[BodyState]):
     """The position of the reading: frame, names, unit, and the unit around it."""
 
-    def __init__(self, frame: Frame):
+    def __init__(self, frame: Inline):
         super().__init__()
         self.frame = frame
         self.here = self.home = Activation(
@@ -69,11 +69,13 @@ class BodyReader(Forward[BodyState]):
         self.calls: dict[tree.Function, tree.Node] = {}  # being read in place
         self.returned: list[Thing] = []  # by the function being read
         self.order: list[Unit] = []  # all units, including expansions
-        self._units: dict[tuple[Frame, tree.Node, str], Unit] = {}
-        self._heads: dict[tuple[Frame, tree.Loop], BodyState] = {}  # in the last round of each loop
-        self._controls: dict[tuple[Frame, tree.Node], Unit] = {}  # the unit around each statement
+        self._units: dict[tuple[Inline, tree.Node, str], Unit] = {}
+        self._heads: dict[
+            tuple[Inline, tree.Loop], BodyState
+        ] = {}  # in the last round of each loop
+        self._controls: dict[tuple[Inline, tree.Node], Unit] = {}  # the unit around each statement
 
-    def read_frame(self, frame: Frame, given: Mapping[Variable, Thing]) -> None:  # rule EXPAND
+    def read_frame(self, frame: Inline, given: Mapping[Variable, Thing]) -> None:  # rule EXPAND
         """Read a frame, which keeps the final values of its variables."""
         outer = self.frame, self.here, self.home, self.unit
         place = None if frame.caller is None else self.place(frame.tree)
@@ -105,7 +107,7 @@ class BodyReader(Forward[BodyState]):
     def place(self, node: tree.Node) -> CallPlace:
         return CallPlace(self.unit, node, tuple(self.calls.values()))
 
-    def site(self, node: tree.Call, end: End, buffer: Thing) -> Site:
+    def site(self, node: tree.Call, end: Side, buffer: Thing) -> Site:
         site = Site(self.place(node), end, buffer.key, buffer.block_bytes)
         self.unit.acquires.add(site)
         return site

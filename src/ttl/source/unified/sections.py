@@ -20,7 +20,7 @@ from ..bindings import Variable
 from ..walking import walk
 from .assignment import Assignment, find_fixed_units
 from .problems import MADE_IN_LOOP, NAME_USED_AGAIN, NOT_KNOWN_BEFORE, unknown_call
-from .units import Frame, Thread, Unit, in_text
+from .units import Inline, Thread, Unit, in_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Sections:
     def needed(self) -> frozenset[Unit]:
         return frozenset().union(*self.kernels.values())
 
-    def has(self, frame: Frame, thread: Thread) -> bool:
+    def has(self, frame: Inline, thread: Thread) -> bool:
         """Has the kernel of this thread any units in the frame?"""
         return any(unit.frame is frame and unit.argument is None for unit in self.kernels[thread])
 
@@ -121,8 +121,8 @@ class _Kernel:
         self.units = assignment.units
         self.setup = setup
         self.included: set[Unit] = set()
-        self.local: set[tuple[Frame, Variable]] = set()
-        self.binders: dict[tuple[Frame, Variable], set[Unit]] = {}
+        self.local: set[tuple[Inline, Variable]] = set()
+        self.binders: dict[tuple[Inline, Variable], set[Unit]] = {}
         for unit in self.units:
             for name in unit.binds:
                 self.binders.setdefault((unit.frame, name), set()).add(unit)

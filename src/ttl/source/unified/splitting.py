@@ -34,7 +34,7 @@ from ..tree import Body, Expression, Function, Statement
 from ..walking import walk
 from .opaque import FOLLOWING, Followed, call_of
 from .sections import Sections, only_counts
-from .units import Frame, Thread, Unit, in_text
+from .units import Inline, Thread, Unit, in_text
 
 NAMED = ".name_declared"
 KERNELS = {f".{kind.value}": made for kind, made in (
@@ -46,7 +46,7 @@ KERNELS = {f".{kind.value}": made for kind, made in (
 class Split:
     """A frame as a function that makes kernels, or parts of kernels if it is expanded."""
 
-    frame: Frame
+    frame: Inline
     tree: Function
     expansions: dict[str, Split]  # by their names in the code
     definition: Any
@@ -76,7 +76,7 @@ def names_in(*nodes: tree.Node) -> set[str]:
     return found
 
 
-def _code(frame: Frame, made: Function, expansions: Iterable[str]) -> CodeType:
+def _code(frame: Inline, made: Function, expansions: Iterable[str]) -> CodeType:
     own = own_code(frame.function)
     free = [*own.co_freevars, NAMED, *FOLLOWING, *KERNELS, *USED, *expansions]
     code = as_code(made, free, own.co_filename, own.co_flags)
@@ -87,9 +87,9 @@ def _code(frame: Frame, made: Function, expansions: Iterable[str]) -> CodeType:
 class Splitter:
     sections: Sections
     numbers: Mapping[Unit, int] = field(default_factory=dict)  # in a rehearsal
-    names: dict[Frame, dict[Thread, str]] = field(default_factory=dict)  # of kernel parts
+    names: dict[Inline, dict[Thread, str]] = field(default_factory=dict)  # of kernel parts
 
-    def split(self, frame: Frame) -> Split:
+    def split(self, frame: Inline) -> Split:
         taken = names_in(frame.tree)
         expansions = {}
         for number, inner in enumerate(frame.expansions, 1):
@@ -103,7 +103,7 @@ class Splitter:
         kernels = [self._kernel(frame, each, _make_name(each.value, taken)) for each in threads]
         return self._made(frame, kernels, expansions)
 
-    def _made(self, frame: Frame, kernels: list[Function], expansions: dict[str, Split]) -> Split:
+    def _made(self, frame: Inline, kernels: list[Function], expansions: dict[str, Split]) -> Split:
         own = _Part(self, frame, None).statements(frame.tree.body)
         added: list[Statement] = [make_assign(Around(k.name), k, k.place) for k in kernels]
         parameters, place = frame.tree.parameters, frame.tree.place
@@ -118,19 +118,19 @@ class Splitter:
         code = _code(frame, running, expansions)
         return Split(frame, made, expansions, as_ast(made), code)
 
-    def static(self, frame: Frame) -> list[str]:
+    def static(self, frame: Inline) -> list[str]:
         """List the parameters that are known before kernels run."""
         setup = self.sections.setup
         dynamic = {unit.argument for unit in frame.arguments if unit not in setup}
         return [name for name in frame.parameters if name not in dynamic]
 
-    def given(self, frame: Frame, thread: Thread) -> list[str]:
+    def given(self, frame: Inline, thread: Thread) -> list[str]:
         """List the parameters that each call of a kernel part passes."""
         kernel, setup = self.sections.kernels[thread], self.sections.setup
         mine = [unit for unit in frame.arguments if unit in kernel and unit not in setup]
         return [unit.argument for unit in mine if unit.argument is not None]
 
-    def _kernel(self, frame: Frame, thread: Thread, name: str) -> tree.Function:
+    def _kernel(self, frame: Inline, thread: Thread, name: str) -> tree.Function:
         body = _Part(self, frame, thread).statements(frame.tree.body)
         if self.numbers:
             body = Followed(frame.units, self.numbers).sequence(body)
@@ -144,7 +144,7 @@ class Splitter:
 
 
 def _parameters(
-    frame: Frame, names: Iterable[str], place: Place | None = None
+    frame: Inline, names: Iterable[str], place: Place | None = None
 ) -> tuple[tree.Parameter, ...]:
     kind, place = Kinds.POSITIONAL_OR_KEYWORD, place or frame.tree.place
     return tuple(tree.Parameter(place, frame.parameters[name], kind, None) for name in names)
@@ -162,7 +162,7 @@ class _Part:
     """The statements of a frame for one thread, or for the operation itself (None)."""
 
     splitter: Splitter
-    frame: Frame
+    frame: Inline
     thread: Thread | None
     units: dict[tree.Node, Unit] = field(init=False)
     included: frozenset[Unit] = field(init=False)
@@ -232,7 +232,7 @@ class _Part:
                 if unit.expansion is not None:
                     yield from self._call(unit, unit.expansion)
 
-    def _call(self, unit: Unit, inner: Frame) -> Iterator[Statement]:  # rule FRAMES
+    def _call(self, unit: Unit, inner: Inline) -> Iterator[Statement]:  # rule FRAMES
         names, node = self.splitter.names[inner], unit.node
         assert isinstance(node, tree.Evaluate) and isinstance(node.value, tree.Call)
         given = inner.arguments_of(node.value)
@@ -266,7 +266,7 @@ def name_declared(prefix: str, name: str, value: object) -> None:
             value.name += f"_{value.index}"
 
 
-def prefix_of(frame: Frame) -> str:
+def prefix_of(frame: Inline) -> str:
     """Return `rmsnorm_2_` for the second operation that a body expands, after outer prefixes."""
     if frame.caller is None:
         return ""

@@ -53,7 +53,7 @@ OF_KERNELS = (
 OF_TILES = (Kind.VALUE, Kind.BLOCK)
 
 
-class End(Enum):
+class Side(Enum):
     """The two ends of a dataflow buffer, by the call that acquires a block there."""
 
     RESERVE = "reserve"

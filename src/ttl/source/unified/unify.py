@@ -23,14 +23,14 @@ from .reading import BodyReader
 from .sections import Sections, sections_of
 from .splitting import Split, Splitter
 from .things import container, memory_of, thing_of
-from .units import Frame, Thread, grid_of
+from .units import Inline, Thread, grid_of
 
 
 @dataclass(frozen=True, slots=True)
 class Unified:
     """A unified operation and the multi-kernel operation that it becomes."""
 
-    frame: Frame
+    frame: Inline
     assignment: Assignment
     sections: Sections
     split: Split
@@ -136,7 +136,7 @@ def _list_called(operation: Operation, seen: list[Operation]) -> list[Operation]
     return seen
 
 
-def _unify(frame: Frame, arguments: Mapping[str, object]) -> Unified:
+def _unify(frame: Inline, arguments: Mapping[str, object]) -> Unified:
     given = {}
     for name, variable in frame.parameters.items():
         starred = [value for key, value in arguments.items() if key.startswith(f"{name}_")]
@@ -153,7 +153,7 @@ def _unify(frame: Frame, arguments: Mapping[str, object]) -> Unified:
     return found
 
 
-def _let_go(frame: Frame) -> None:
+def _let_go(frame: Inline) -> None:
     """Let go of this call's tensors, because the result also serves other calls."""
     own = frame.function
     cells = tuple(CellType() for _ in own.__closure__ or ())

@@ -20,7 +20,7 @@ from .. import tree
 from ..bindings import Variable
 from ..python import as_text
 from ..tree import Call, Expression, Function, Node
-from .things import End
+from .things import Side
 
 if TYPE_CHECKING:
     from .things import Thing
@@ -59,7 +59,7 @@ class Effect(Enum):
 
 
 @dataclass(eq=False, slots=True)
-class Frame:
+class Inline:
     """The body of an operation, once per place that expands it."""
 
     operation: Operation
@@ -70,7 +70,7 @@ class Frame:
     meets_numpy: bool = False  # itself or an expanded one
     final: dict[Variable, Thing] = field(default_factory=dict)  # its variables' values at its end
     units: list[Unit] = field(default_factory=list)
-    expansions: list[Frame] = field(default_factory=list)
+    expansions: list[Inline] = field(default_factory=list)
     arguments: list[Unit] = field(default_factory=list)  # of the call: they vary between calls
 
     @property
@@ -81,21 +81,21 @@ class Frame:
     def parameters(self) -> dict[str, Variable]:
         return {each.variable.name: each.variable for each in self.tree.parameters}
 
-    def all(self) -> Iterator[Frame]:
+    def all(self) -> Iterator[Inline]:
         """Yield the frame and the frames expanded in it."""
         yield self
         for inner in self.expansions:
             yield from inner.all()
 
-    def chain(self) -> Iterator[Frame]:
+    def chain(self) -> Iterator[Inline]:
         """Yield the frame, its caller's frame, and so on."""
-        frame: Frame | None = self
+        frame: Inline | None = self
         while frame is not None:
             yield frame
             frame = frame.caller.frame if frame.caller is not None else None
 
     @property
-    def root(self) -> Frame:
+    def root(self) -> Inline:
         """Return the frame that Python calls."""
         return [*self.chain()][-1]
 
@@ -131,7 +131,7 @@ class Site:
     """A place that acquires a block."""
 
     place: CallPlace
-    end: End
+    end: Side
     buffer: Hashable = field(compare=False)
     block_bytes: int = field(compare=False)
 
@@ -148,7 +148,7 @@ class Site:
         return self.unit.node if self.place.calls else self.place.node
 
     @property
-    def frame(self) -> Frame:
+    def frame(self) -> Inline:
         return self.unit.frame
 
     @property
@@ -160,7 +160,7 @@ class Site:
 class Unit:
     """A piece of a body. Reading loops again adds to its fields."""
 
-    frame: Frame
+    frame: Inline
     node: Node  # with its place in the text
     control: Unit | None = None  # the loop, the condition or the call around it
     is_loop: bool = False
@@ -172,7 +172,7 @@ class Unit:
     binds: set[Variable] = field(default_factory=set)
     sites: set[Site] = field(default_factory=set)  # of the used blocks
     acquires: set[Site] = field(default_factory=set)
-    ends: set[tuple[Hashable, End]] = field(default_factory=set)  # of its buffers
+    ends: set[tuple[Hashable, Side]] = field(default_factory=set)  # of its buffers
     sends: set[Hashable] = field(default_factory=set)  # through these nets
     receives: set[Hashable] = field(default_factory=set)
     net_names: dict[Hashable, str] = field(default_factory=dict)
@@ -190,7 +190,7 @@ class Unit:
     is_signpost: bool = False
     is_function: bool = False
     unknown: Call | None = None  # a call of an unknown function
-    expansion: Frame | None = None  # the operation it calls
+    expansion: Inline | None = None  # the operation it calls
     argument: str | None = None  # the parameter of a call that it passes
     must_be_known: bool = False  # before kernels run: buffers, nets, tensors
 
@@ -239,7 +239,7 @@ def owner_text(call: Node) -> str:
     return as_text(call.function.owner) if is_method else "a buffer"  # type: ignore[attr-defined]
 
 
-def grid_of(frame: Frame) -> Shape:
+def grid_of(frame: Inline) -> Shape:
     """Return the grid of the call; without a call, the decorator's if it is known."""
     running = SCOPE.get(None)
     asked: object = running.grid if running is not None else frame.root.operation.grid

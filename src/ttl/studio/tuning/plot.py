@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from pathlib import Path
 
-from .result import Tuning
+from .result import TuningResult
 
 MOST_BARS = 40
 WIDTH, ROW, BAR, MARGIN, FONT = 900, 22, 14, 12, 12
@@ -38,13 +38,13 @@ class Plot:
     parts: tuple[Box | Words, ...]
 
 
-def plot_of(tuning: Tuning) -> Plot:
+def plot_of(tuning: TuningResult) -> Plot:
     """Plot a row per configuration: a bar of the typical time, a line from best to worst."""
     height = 2 * MARGIN + ROW * (1 + min(MOST_BARS, len(tuning.ranked)))
     return Plot(WIDTH, height, tuple(_parts(tuning)))
 
 
-def _parts(tuning: Tuning) -> Iterator[Box | Words]:
+def _parts(tuning: TuningResult) -> Iterator[Box | Words]:
     shown = tuning.ranked[:MOST_BARS]
     more = len(tuning.ranked) - len(shown)
     over = f" ({more} slower ones are not shown)" if more else ""

@@ -9,7 +9,7 @@ from pathlib import Path
 from ttl.language import Config
 
 from .plot import plot_of, svg, write_png
-from .result import Tuning
+from .result import TuningResult
 
 PAGE = "tuning.html"
 STYLE = """\
@@ -23,19 +23,19 @@ STYLE = """\
 """
 
 
-def html_section(tunings: Sequence[Tuning]) -> str:
+def html_section(tunings: Sequence[TuningResult]) -> str:
     """Return HTML for any page: it needs nothing from the page, and changes nothing there."""
     parts = "\n".join(part for tuning in tunings for part in _of_one(tuning))
     return f'<section class="ttl-tuning">\n<style>\n{STYLE}</style>\n{parts}\n</section>\n'
 
 
-def html_page(tunings: Sequence[Tuning]) -> str:
+def html_page(tunings: Sequence[TuningResult]) -> str:
     head = '<meta charset="utf-8"><title>tuning</title>'
     section = html_section(tunings)
     return f"<!doctype html>\n<html><head>{head}</head><body>\n{section}</body></html>\n"
 
 
-def write_report(tunings: Sequence[Tuning], folder: Path) -> list[Path]:
+def write_report(tunings: Sequence[TuningResult], folder: Path) -> list[Path]:
     """Write the page and a plot for each tuning, as SVG and, with Pillow, PNG; raise OSError."""
     folder.mkdir(parents=True, exist_ok=True)
     page = folder / PAGE
@@ -55,7 +55,7 @@ def write_report(tunings: Sequence[Tuning], folder: Path) -> list[Path]:
     return written
 
 
-def _of_one(tuning: Tuning) -> Iterator[str]:
+def _of_one(tuning: TuningResult) -> Iterator[str]:
     yield f"<h2>{escape(tuning.operation)}</h2>\n<p>{escape(tuning.headline)}</p>"
     yield svg(plot_of(tuning))
     names = list(tuning.tried[0][0]) if tuning.tried else []

@@ -17,7 +17,7 @@ Tried = tuple[Config, TrialOutcome]
 
 
 @dataclass(frozen=True)
-class Tuning:
+class TuningResult:
     operation: str
     call: str  # the tuned call's arguments, in words
     tried: tuple[Tried, ...]

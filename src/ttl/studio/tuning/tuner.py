@@ -16,7 +16,7 @@ from ttl.studio.sweep import Runner, Store, Task, cores, forked, limited, may_fo
 
 from .keys import call_key, surroundings, trial_key
 from .outcome import TrialOutcome, Values, drop_results, is_mixed, reject_wrong_results
-from .result import Tuning
+from .result import TuningResult
 from .trial import Trial
 
 MOST_CALLS = 1024  # remembered calls of a process
@@ -38,11 +38,11 @@ class Tuner:
     elsewhere: Callable[[int, Sequence[Trial]], Iterator[tuple[int, Values]]] | None = None
     anew: bool = False  # ignore known results
     calls: int = 0  # calls tuned so far
-    _chosen: Recent[Tuning] = field(default_factory=lambda: Recent(MOST_CALLS))
+    _chosen: Recent[TuningResult] = field(default_factory=lambda: Recent(MOST_CALLS))
 
     def tune(
         self, tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]
-    ) -> Tuning:
+    ) -> TuningResult:
         """What each configuration takes for this call; the calls of one key are tuned once."""
         now = Options.current()
         key = tuned.tuned, call_key(tuned, args, kwargs, now.target)
@@ -51,7 +51,7 @@ class Tuner:
     def _sweep(
         self, tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object],
         now: Options,
-    ) -> Tuning:  # fmt: skip
+    ) -> TuningResult:  # fmt: skip
         start = time.perf_counter()
         configs = tuned.tuned.configs
         trials = [Trial(tuned, config, args, kwargs, self.costs) for config in configs]
@@ -65,7 +65,7 @@ class Tuner:
                 self._again(tasks, outcomes, run, store(now), {id(each) for each in ran})
             outcomes = reject_wrong_results(outcomes, tuned.tuned.tolerance)
         self.calls += 1
-        return Tuning(
+        return TuningResult(
             operation=tuned.name,
             call=call_text(tuned, trials[0]),
             tried=tuple(zip(configs, map(drop_results, outcomes), strict=True)),
@@ -142,6 +142,8 @@ def _text(value: Any) -> str:
 _PROCESS_TUNER = Tuner()
 
 
-def tune(tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]) -> Tuning:
+def tune(
+    tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]
+) -> TuningResult:
     """Tune a call of a program that runs normally."""
     return _PROCESS_TUNER.tune(tuned, args, kwargs)

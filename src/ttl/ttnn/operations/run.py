@@ -55,7 +55,7 @@ EVERYWHERE = ("queue_id",)
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class TtnnOperation:
     """Operation: its meaning on arrays, and properties of its operands and result."""
 
     name: str
@@ -103,7 +103,7 @@ class ResultPlace:
 class CheckedCall:
     """Checked call."""
 
-    op: Operation
+    op: TtnnOperation
     arguments: dict[str, Any]
     operands: tuple[Tensor, ...]  # the tensors among the arguments
     result: ResultPlace
@@ -117,7 +117,7 @@ def operation(name: str = "", doc: str = "", **columns: Any) -> Callable[[Functi
         signature = inspect.signature(meaning)
         kinds = {name: KINDS[hints[name]] for name in signature.parameters}
         meaning.__doc__ = doc or meaning.__doc__
-        described = Operation(name or meaning.__name__, meaning, signature, kinds, **columns)
+        described = TtnnOperation(name or meaning.__name__, meaning, signature, kinds, **columns)
         return _callable(described, meaning)
 
     return decorate
@@ -134,7 +134,7 @@ def unrestricted(function: Function) -> Function:
 
     The result is rounded to `dtype=`, and NaN stays NaN.
     """
-    op: Operation = function.operation  # type: ignore[attr-defined]
+    op: TtnnOperation = function.operation  # type: ignore[attr-defined]
     return variant(
         function, op.name, options=(*op.options, "dtype"), one_kind=False, check=None, tiles=(),
         nan=None,
@@ -143,7 +143,7 @@ def unrestricted(function: Function) -> Function:
 
 def renamed(function: Function, names: Mapping[str, str]) -> Function:
     """Copy an operation with other parameter names."""
-    op: Operation = function.operation  # type: ignore[attr-defined]
+    op: TtnnOperation = function.operation  # type: ignore[attr-defined]
     own = {new: old for old, new in names.items()}
 
     def meaning(**arguments: Any) -> Any:
@@ -158,7 +158,7 @@ def renamed(function: Function, names: Mapping[str, str]) -> Function:
     return _callable(replace(op, meaning=meaning, signature=signature, kinds=kinds), function)
 
 
-def _callable(described: Operation, documented: Function) -> Function:
+def _callable(described: TtnnOperation, documented: Function) -> Function:
     @wraps(documented)
     def call(*args: Any, **kwargs: Any) -> Any:
         other = CALLS.get()
@@ -179,7 +179,7 @@ def in_place(function: Function, name: str, options: tuple[str, ...], **columns:
 
 
 @traced
-def run(op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+def run(op: TtnnOperation, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     try:
         _refuse_in_kernel(op)
         result, kwargs = _take_options(op, kwargs)
@@ -202,7 +202,7 @@ def _first_operand(call: CheckedCall) -> Tensor:
     return first  # type: ignore[no-any-return]
 
 
-def _refuse_in_kernel(op: Operation) -> None:
+def _refuse_in_kernel(op: TtnnOperation) -> None:
     if running_engine(None) is not None:
         raise codes.OUTSIDE_OPERATION.broken(
             f"{op.spelling} works on whole tensors, not in a kernel",
@@ -229,7 +229,7 @@ def _check_places(call: CheckedCall) -> None:
         op.check(call.arguments)
 
 
-def _check_kinds(op: Operation, call: CheckedCall) -> None:
+def _check_kinds(op: TtnnOperation, call: CheckedCall) -> None:
     found = {tensor.dtype for tensor in call.operands}
     names = " and ".join(sorted(f"{dtype}" for dtype in found))
     if len({dtype.is_float for dtype in found}) > 1 or uint8 in found:
@@ -242,7 +242,7 @@ def _check_kinds(op: Operation, call: CheckedCall) -> None:
                     "convert the tensor with ttnn.typecast() first")  # fmt: skip
 
 
-def _take_options(op: Operation, kwargs: dict[str, Any]) -> tuple[ResultPlace, dict[str, Any]]:
+def _take_options(op: TtnnOperation, kwargs: dict[str, Any]) -> tuple[ResultPlace, dict[str, Any]]:
     renamed = {op.also.get(name, name): value for name, value in kwargs.items()}
     own = {name: value for name, value in renamed.items() if name in op.kinds}
     given = {name: value for name, value in renamed.items() if name not in op.kinds}
@@ -262,7 +262,7 @@ def _take_options(op: Operation, kwargs: dict[str, Any]) -> tuple[ResultPlace, d
 
 
 def _bind(
-    op: Operation, args: tuple[Any, ...], kwargs: dict[str, Any], result: ResultPlace
+    op: TtnnOperation, args: tuple[Any, ...], kwargs: dict[str, Any], result: ResultPlace
 ) -> CheckedCall:
     try:
         bound = op.signature.bind(*args, **kwargs)
@@ -280,7 +280,7 @@ def _bind(
     return CheckedCall(op, dict(bound.arguments), operands, result)
 
 
-def _not_a_tensor(op: Operation, name: str, text: str, value: Any) -> UsageError:
+def _not_a_tensor(op: TtnnOperation, name: str, text: str, value: Any) -> UsageError:
     problem = f"takes {text} as `{name}`, not {_shown(value)}"
     module = type(value).__module__.partition(".")[0]
     if "tensor" in text and module in ("numpy", "torch"):
@@ -299,7 +299,7 @@ def _shown(value: Any) -> str:
     return repr(value) if simple else f"a {type(value).__name__}"
 
 
-def _wrong_call(op: Operation, problem: str) -> UsageError:
+def _wrong_call(op: TtnnOperation, problem: str) -> UsageError:
     bare = [
         parameter.replace(annotation=parameter.empty)
         for parameter in op.signature.parameters.values()
@@ -308,7 +308,7 @@ def _wrong_call(op: Operation, problem: str) -> UsageError:
     return wrong_call(f"{op.spelling} {problem}", f"write {op.spelling[:-2]}{shown}")
 
 
-def _tensors(op: Operation, arguments: dict[str, Any]) -> Iterator[Tensor]:
+def _tensors(op: TtnnOperation, arguments: dict[str, Any]) -> Iterator[Tensor]:
     for name, value in arguments.items():
         if op.kinds[name].is_operand:
             items = value if isinstance(value, (tuple, list)) else (value,)
@@ -340,7 +340,7 @@ def _compute(call: CheckedCall, *parts: Tensor) -> Any:
 
 
 def _layout(
-    op: Operation, operands: tuple[Tensor, ...], by_tensor: dict[int, Tensor], call: CheckedCall
+    op: TtnnOperation, operands: tuple[Tensor, ...], by_tensor: dict[int, Tensor], call: CheckedCall
 ) -> Layout:
     """rule LAYOUT"""
     if op.layout is not None:
@@ -351,12 +351,12 @@ def _layout(
     return TILE_LAYOUT if TILE_LAYOUT in layouts else layouts[0]
 
 
-def _carrier(op: Operation, operands: tuple[Tensor, ...], value: Any) -> np.dtype[Any]:
+def _carrier(op: TtnnOperation, operands: tuple[Tensor, ...], value: Any) -> np.dtype[Any]:
     together = (value,) if op.own_types else operands
     return carrier(op, [tensor.dtype for tensor in together if is_tensor(tensor)])
 
 
-def carrier(op: Operation, dtypes: Iterable[DType]) -> np.dtype[Any]:
+def carrier(op: TtnnOperation, dtypes: Iterable[DType]) -> np.dtype[Any]:
     """rule FLOAT"""
     floats = op.floats or any(dtype.is_float for dtype in dtypes)
     return float32.carrier if floats else np.dtype(np.int64)
@@ -382,7 +382,7 @@ def _number(value: Any, carrier: np.dtype[Any]) -> Any:
         raise wrong(f"{value} is too large", "no element type can hold it") from None
 
 
-def _check_broadcast(op: Operation, tensors: tuple[Tensor, ...]) -> None:
+def _check_broadcast(op: TtnnOperation, tensors: tuple[Tensor, ...]) -> None:
     try:
         np.broadcast_shapes(*(tensor.shape for tensor in tensors))
     except ValueError:
@@ -393,7 +393,9 @@ def _check_broadcast(op: Operation, tensors: tuple[Tensor, ...]) -> None:
         ) from None
 
 
-def _tensor(op: Operation, answer: Any, first: Tensor, like: Tensor, result: ResultPlace) -> Tensor:
+def _tensor(
+    op: TtnnOperation, answer: Any, first: Tensor, like: Tensor, result: ResultPlace
+) -> Tensor:
     """rules LIKE, WHOLE and NAN"""
     values = np.asarray(answer)
     if op.nan is not None and like.dtype is bfloat16 and values.dtype.kind == "f":
@@ -431,7 +433,7 @@ def _config(first: Tensor, values: Array, layout: Layout) -> MemoryConfig | None
     return first.config if is_alike or not first.is_sharded() else None
 
 
-def _fill(op: Operation, output: Tensor, values: Array) -> Tensor:
+def _fill(op: TtnnOperation, output: Tensor, values: Array) -> Tensor:
     if tuple(output.shape) != values.shape:
         raise shapes_differ(
             f"the result of {op.spelling} has shape {values.shape}, output_tensor "

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ttl.passes.verify import machine
-from ttl.passes.verify.events import Kind, NumberedPipe
+from ttl.passes.verify.events import NumberedPipe, WalkEventKind
 from ttl.passes.verify.machine import MachineStart, TraceMachine
 from ttl.passes.verify.statements import BudgetSpent, Items, Repeat
 
@@ -24,12 +24,12 @@ OP = None  # events carry the operation they came from
 
 def buffer_step(number: int, is_producer: bool) -> Items:
     if is_producer:
-        return ((Kind.RESERVE, number, OP), (Kind.PUSH, number, OP))
-    return ((Kind.WAIT, number, OP), (Kind.POP, number, OP))
+        return ((WalkEventKind.RESERVE, number, OP), (WalkEventKind.PUSH, number, OP))
+    return ((WalkEventKind.WAIT, number, OP), (WalkEventKind.POP, number, OP))
 
 
-def transfer(kind: Kind, pipe: int) -> Items:
-    return ((kind, pipe, OP, (kind, pipe)), (Kind.FINISH, (kind, pipe), OP))
+def transfer(kind: WalkEventKind, pipe: int) -> Items:
+    return ((kind, pipe, OP, (kind, pipe)), (WalkEventKind.FINISH, (kind, pipe), OP))
 
 
 def steps_of(kernel: int, node: int) -> list[Items]:
@@ -38,10 +38,12 @@ def steps_of(kernel: int, node: int) -> list[Items]:
     steps = [buffer_step(0, kernel == 0), buffer_step(1, kernel == 1)]
     if kernel == 0:
         steps += [buffer_step(2, True), buffer_step(2, False)]
-        steps += [transfer(Kind.SEND, 0)] if node == 0 else [transfer(Kind.SEND, 1)]
+        steps += (
+            [transfer(WalkEventKind.SEND, 0)] if node == 0 else [transfer(WalkEventKind.SEND, 1)]
+        )
     else:
-        steps += [transfer(Kind.POST, 1)]
-        steps += [transfer(Kind.POST, 0)] if node == 1 else []
+        steps += [transfer(WalkEventKind.POST, 1)]
+        steps += [transfer(WalkEventKind.POST, 0)] if node == 1 else []
     return steps
 
 
@@ -121,7 +123,7 @@ def test_the_last_iteration_of_a_skipped_loop_is_still_seen() -> None:
     )
     assert not ran.run()
     (stuck,) = ran.stuck
-    assert stuck.blocked == (Kind.RESERVE, 0, OP)
+    assert stuck.blocked == (WalkEventKind.RESERVE, 0, OP)
     assert ran.level[0][0] == 2
 
 
@@ -130,8 +132,8 @@ def test_what_cannot_be_skipped_ends_at_the_budget() -> None:
     never_the_same = tuple(
         event
         for _ in range(2000)
-        for event in ((Kind.SEMAPHORE_INC, 0, OP, 1, (0,)),
-                      (Kind.SEMAPHORE_WAIT, 0, OP, next(numbers) + 1, True))
+        for event in ((WalkEventKind.SEMAPHORE_INC, 0, OP, 1, (0,)),
+                      (WalkEventKind.SEMAPHORE_WAIT, 0, OP, next(numbers) + 1, True))
     )  # fmt: skip
     with pytest.raises(BudgetSpent):
         TraceMachine(MachineStart((), (), NODES, (0,)), {0: (never_the_same,)}, 1000).run()
