@@ -36,10 +36,20 @@ def test_packages_stay_within_their_budgets(package: str, most: str) -> None:
     assert lines_of(package) <= int(most.replace(",", ""))
 
 
-# Uses of `Any` per 1,000 lines; the aim is 8. The stand-in of ttnn and what torch calls are free.
+# Uses of `Any` per 1,000 lines. The stand-in of ttnn and what torch calls are free.
 FREE = ("ttl/ttnn", "tt_torch")
-MOST_ANY: dict[str, int] = {
-}  # fmt: skip
+MOST = 8  # of all others together, and of each folder that is not here
+MOST_ANY = {
+    "ttl": 22,
+    "ttl/driver": 18,
+    "ttl/language": 11,
+    "ttl/semantics": 10,
+    "ttl/studio/lsp": 11,
+    "ttl/studio/tuning": 15,
+    "ttl/target": 15,
+    "ttgraph": 18,
+    "pykernel": 12,
+}
 
 
 def folder_of(file: str) -> str:
@@ -55,24 +65,33 @@ def test_any_becomes_rarer() -> None:
             used[folder_of(file)][0] += len(re.findall(r"\bAny\b", text))
             used[folder_of(file)][1] += text.count("\n")
     found = {folder: 1000 * count // max(lines, 1) for folder, (count, lines) in used.items()}
-    above = {folder: share for folder, share in found.items() if share > MOST_ANY.get(folder, 8)}
+    above = {name: share for name, share in found.items() if share > MOST_ANY.get(name, MOST)}
     assert not above
-    assert all(found[folder] > 8 for folder in MOST_ANY), "a folder is below 8: take its row out"
+    assert all(found[name] > MOST for name in MOST_ANY), "a folder is better: take its row out"
+    total = [sum(numbers) for numbers in zip(*used.values(), strict=True)]
+    assert 1000 * total[0] <= MOST * total[1]
 
 
-# Public classes of one name, by name: files and why.
-SAME_NAME: dict[str, int] = {
-}  # fmt: skip
+# Public classes of one name, and why there are several.
+SAME_NAME = {
+    "Config": "ttl.Config is what users type for a tuned operation; the other has the options",
+    "Program": "pykernel.d2m_api.Program is what users of pykernel type",
+    "Semaphore": "pykernel.d2m_api.Semaphore is what users of pykernel type",
+}
+# Operations are named with their dialect, nodes of the tree with their module: `tree.Call`.
+WITH_THEIR_MODULE = ("/dialects/", "ttl/source/tree.py")
 
 
 def test_a_class_name_has_one_meaning() -> None:
     places: dict[str, set[str]] = defaultdict(set)
     for file, text in TEXTS.items():
+        if any(part in file for part in WITH_THEIR_MODULE):
+            continue
         for node in ast.parse(text).body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].add(file)
-    found = {name: len(files) for name, files in places.items() if len(files) > 1}
-    assert found == SAME_NAME
+    found = {name: files for name, files in places.items() if len(files) > 1}
+    assert found.keys() == SAME_NAME.keys(), found
 
 
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
