@@ -120,6 +120,7 @@ test-sanitize: $(VENV)/.test
 .PHONY: lint
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
+	$(BIN)/ruff format --check --quiet .
 	$(BIN)/mypy
 
 # mypy is one process, and what it takes without its cache is as long as the tests take.

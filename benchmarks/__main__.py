@@ -35,16 +35,29 @@ def measured(chosen: Sequence[Row], bench: Bench) -> Iterator[Line]:
             found = row.measure(bench)
         except (NotMeasured, compile_speed.NotCompiled) as reason:
             found = Measured(None, why=str(reason))
-        yield Line(row.name, row.title, row.unit, row.wanted, row.at_least, row.other_name,
-                   found, round(load, 1))  # fmt: skip
+        yield Line(
+            row.name,
+            row.title,
+            row.unit,
+            row.wanted,
+            row.at_least,
+            row.other_name,
+            found,
+            round(load, 1),
+        )
 
 
 def show(chosen: Sequence[Row], bench: Bench, out: Path | None) -> None:
     """Print the table and write the file, each row as soon as it is measured."""
     tools = versions(bench.peer, bench.compiler)
     print(f"{machine()}; {tools}", NOTE, HEADER, RULE, sep="\n", flush=True)
-    found: dict[str, Any] = {"machine": machine(), "versions": tools, "quick": bench.is_quick,
-                             "load": [], "rows": []}  # fmt: skip
+    found: dict[str, Any] = {
+        "machine": machine(),
+        "versions": tools,
+        "quick": bench.is_quick,
+        "load": [],
+        "rows": [],
+    }
     for line in measured(chosen, bench):
         print(line_text(line), flush=True)
         found["load"].append(line.load)
@@ -78,9 +91,10 @@ def main() -> int:
     known = list(rows())
     options = arguments([row.name for row in known])
     chosen = [
-        row for row in known
+        row
+        for row in known
         if row.name in options.only or not (options.only or (options.quick and row.is_long))
-    ]  # fmt: skip
+    ]
     peer, compiler = (path and path.absolute() for path in (options.peer, options.compiler))
     with tempfile.TemporaryDirectory() as cache:
         bench = Bench(peer, compiler, cache, options.quick)

@@ -47,12 +47,19 @@ def loops_in_loops(depth: int) -> tuple[list[str], list[str]]:
     """Make a double-buffered reader: each iteration waits for the previous one's transfer."""
     inside = "    " * depth
     loops = [f"{'    ' * level}for i{level} in range(2):" for level in range(depth)]
-    step = ["following = dfb.reserve()", "next_tx = ttl.copy(a[0, 0], following)", "tx.wait()",
-            "block.push()", "block, tx = following, next_tx"]  # fmt: skip
+    step = [
+        "following = dfb.reserve()",
+        "next_tx = ttl.copy(a[0, 0], following)",
+        "tx.wait()",
+        "block.push()",
+        "block, tx = following, next_tx",
+    ]
     start = ["block = dfb.reserve()", "tx = ttl.copy(a[0, 0], block)"]
     read = [*start, *loops, *(inside + line for line in step), "tx.wait()", "block.push()"]
-    write = [f"for i in range({2**depth + 1}):", *(line.format("wait", "block, y[0, 0]")
-                                                  for line in LOOP[1:])]  # fmt: skip
+    write = [
+        f"for i in range({2**depth + 1}):",
+        *(line.format("wait", "block, y[0, 0]") for line in LOOP[1:]),
+    ]
     return read, write
 
 
@@ -65,11 +72,15 @@ class Row:
 
 
 ROWS = (
-    Row("loops in a row, each of two kernels", loops_in_a_row, (1, 10, 50, 100),
-        (None, None, None, 1200)),
+    Row(
+        "loops in a row, each of two kernels",
+        loops_in_a_row,
+        (1, 10, 50, 100),
+        (None, None, None, 1200),
+    ),
     Row("statements that build on each other", statements, (100, 500), (None, 400)),
     Row("loops in loops that carry a block", loops_in_loops, (1, 2, 3, 4), (None,) * 4),
-)  # fmt: skip
+)
 
 
 def table() -> bool:

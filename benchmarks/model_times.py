@@ -195,10 +195,12 @@ def compile_lines(seconds: float) -> tuple[str, bool]:
     parts = {"dynamo": dynamo, "torch's tracing": rest, "ours": own}
     fits = again <= COMPILE_AIM
     aim = f"; aim {COMPILE_AIM}{'' if fits else '  (over)'}"
-    return "\n".join([
-        _seconds("compile of the first, s of CPU", whole) + aim,
-        *(_seconds(f"  of which {name}", taken) for name, taken in parts.items()),
-    ]), fits  # fmt: skip
+    return "\n".join(
+        [
+            _seconds("compile of the first, s of CPU", whole) + aim,
+            *(_seconds(f"  of which {name}", taken) for name, taken in parts.items()),
+        ]
+    ), fits
 
 
 def _seconds(title: str, taken: list[float]) -> str:

@@ -19,21 +19,41 @@ Make = Callable[[], Made]
 
 TOKENS, VOCABULARY, PIXELS = 16, 96, 32
 _SIZES = {
-    "vocab_size": VOCABULARY, "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2,
-    "num_attention_heads": 4, "max_position_embeddings": 64, "pad_token_id": 0, "bos_token_id": 1,
+    "vocab_size": VOCABULARY,
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
     "eos_token_id": 2,
-}  # fmt: skip
+}
 _GROUPED = {**_SIZES, "num_key_value_heads": 2}
 _ENCODER_DECODER = {
-    "vocab_size": VOCABULARY, "d_model": 64, "encoder_layers": 2, "decoder_layers": 2,
-    "encoder_attention_heads": 4, "decoder_attention_heads": 4, "encoder_ffn_dim": 96,
-    "decoder_ffn_dim": 96, "max_position_embeddings": 64, "pad_token_id": 0, "bos_token_id": 1,
-    "eos_token_id": 2, "decoder_start_token_id": 1, "forced_eos_token_id": None,
-}  # fmt: skip
+    "vocab_size": VOCABULARY,
+    "d_model": 64,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "encoder_attention_heads": 4,
+    "decoder_attention_heads": 4,
+    "encoder_ffn_dim": 96,
+    "decoder_ffn_dim": 96,
+    "max_position_embeddings": 64,
+    "pad_token_id": 0,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+    "decoder_start_token_id": 1,
+    "forced_eos_token_id": None,
+}
 _VISION = {
-    "hidden_size": 64, "intermediate_size": 96, "num_hidden_layers": 2, "num_attention_heads": 4,
-    "image_size": PIXELS, "patch_size": 8,
-}  # fmt: skip
+    "hidden_size": 64,
+    "intermediate_size": 96,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "image_size": PIXELS,
+    "patch_size": 8,
+}
 
 
 def _ids() -> Tensor:
@@ -64,8 +84,10 @@ def _decoder(name: str, **others: Any) -> Make:
 
 def _pair(name: str, config: dict[str, Any]) -> Make:
     arguments: dict[str, Callable[[], Any]] = {
-        "input_ids": _ids, "decoder_input_ids": _ids, "use_cache": lambda: False,
-    }  # fmt: skip
+        "input_ids": _ids,
+        "decoder_input_ids": _ids,
+        "use_cache": lambda: False,
+    }
     return _of(name, config, arguments)
 
 
@@ -237,10 +259,15 @@ class Generator(nn.Module):
     def __init__(self) -> None:
         super().__init__()
         self.body = nn.Sequential(
-            nn.ConvTranspose2d(32, 32, 4, 1, 0), nn.BatchNorm2d(32), nn.ReLU(),
-            nn.ConvTranspose2d(32, 16, 4, 2, 1), nn.InstanceNorm2d(16), nn.LeakyReLU(0.2),
-            nn.ConvTranspose2d(16, 3, 4, 2, 1), nn.Tanh(),
-        )  # fmt: skip
+            nn.ConvTranspose2d(32, 32, 4, 1, 0),
+            nn.BatchNorm2d(32),
+            nn.ReLU(),
+            nn.ConvTranspose2d(32, 16, 4, 2, 1),
+            nn.InstanceNorm2d(16),
+            nn.LeakyReLU(0.2),
+            nn.ConvTranspose2d(16, 3, 4, 2, 1),
+            nn.Tanh(),
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         found: Tensor = self.body(x.flatten(1)[:, :32, None, None])
@@ -263,26 +290,42 @@ class Recurrent(nn.Module):
 # Rows ---------------------------------------------------------------------------------------------
 
 _GPT2 = {
-    "n_embd": 64, "n_layer": 2, "n_head": 4, "n_positions": 64, "vocab_size": VOCABULARY,
-    "bos_token_id": 1, "eos_token_id": 2,
-}  # fmt: skip
+    "n_embd": 64,
+    "n_layer": 2,
+    "n_head": 4,
+    "n_positions": 64,
+    "vocab_size": VOCABULARY,
+    "bos_token_id": 1,
+    "eos_token_id": 2,
+}
 _STAGES = {"hidden_sizes": [16, 24, 32, 48], "depths": [1, 1, 2, 1]}
 _CONV = {"conv_dim": [16, 16, 16], "conv_stride": [5, 2, 2], "conv_kernel": [10, 3, 3]}
 _HEARD = {
-    **{name: _SIZES[name] for name in
-       ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")},
-    **_CONV, "vocab_size": 32, "num_conv_pos_embeddings": 16, "num_conv_pos_embedding_groups": 4,
+    **{
+        name: _SIZES[name]
+        for name in ("hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads")
+    },
+    **_CONV,
+    "vocab_size": 32,
+    "num_conv_pos_embeddings": 16,
+    "num_conv_pos_embedding_groups": 4,
     "num_feat_extract_layers": 3,
-}  # fmt: skip
+}
 
 ROWS: dict[str, Make] = {
     # language models
     "gpt2": _of("GPT2LMHeadModel", _GPT2, {"input_ids": _ids, "use_cache": lambda: False}),
-    "gpt-neo": _decoder("GPTNeoForCausalLM", num_layers=2, num_heads=4, intermediate_size=96,
-                        attention_types=[[["global", "local"], 1]]),
+    "gpt-neo": _decoder(
+        "GPTNeoForCausalLM",
+        num_layers=2,
+        num_heads=4,
+        intermediate_size=96,
+        attention_types=[[["global", "local"], 1]],
+    ),
     "gpt-neox": _decoder("GPTNeoXForCausalLM"),
-    "gpt-j": _decoder("GPTJForCausalLM", n_embd=64, n_layer=2, n_head=4, rotary_dim=8,
-                      n_positions=64),
+    "gpt-j": _decoder(
+        "GPTJForCausalLM", n_embd=64, n_layer=2, n_head=4, rotary_dim=8, n_positions=64
+    ),
     "bloom": _decoder("BloomForCausalLM", n_layer=2, n_head=4),
     "opt": _decoder("OPTForCausalLM", ffn_dim=96, word_embed_proj_dim=64),
     "llama": _decoder("LlamaForCausalLM"),
@@ -308,26 +351,48 @@ ROWS: dict[str, Make] = {
     "albert": _text("AlbertForMaskedLM", embedding_size=32),
     "electra": _text("ElectraForMaskedLM", embedding_size=32),
     "mpnet": _text("MPNetForMaskedLM"),
-    "deberta-v2": _text("DebertaV2ForMaskedLM", relative_attention=True,
-                        pos_att_type=["p2c", "c2p"]),
-    "xlnet": _of("XLNetLMHeadModel", {"vocab_size": VOCABULARY, "d_model": 64, "n_layer": 2,
-                                      "n_head": 4, "d_inner": 96}, {"input_ids": _ids}),
+    "deberta-v2": _text(
+        "DebertaV2ForMaskedLM", relative_attention=True, pos_att_type=["p2c", "c2p"]
+    ),
+    "xlnet": _of(
+        "XLNetLMHeadModel",
+        {"vocab_size": VOCABULARY, "d_model": 64, "n_layer": 2, "n_head": 4, "d_inner": 96},
+        {"input_ids": _ids},
+    ),
     "clip-text": _text("CLIPTextModel", projection_dim=32),
     # text in, text out
-    "t5": _pair("T5ForConditionalGeneration",
-                {"vocab_size": VOCABULARY, "d_model": 64, "d_kv": 16, "d_ff": 96, "num_layers": 2,
-                 "num_heads": 4}),
+    "t5": _pair(
+        "T5ForConditionalGeneration",
+        {
+            "vocab_size": VOCABULARY,
+            "d_model": 64,
+            "d_kv": 16,
+            "d_ff": 96,
+            "num_layers": 2,
+            "num_heads": 4,
+        },
+    ),
     "bart": _pair("BartForConditionalGeneration", _ENCODER_DECODER),
     "pegasus": _pair("PegasusForConditionalGeneration", _ENCODER_DECODER),
     "marian": _pair("MarianMTModel", _ENCODER_DECODER),
     "m2m100": _pair("M2M100ForConditionalGeneration", _ENCODER_DECODER),
     # sound
-    "whisper": _of("WhisperForConditionalGeneration",
-                   {**_ENCODER_DECODER, "num_mel_bins": 16, "max_source_positions": 32,
-                    "max_target_positions": 64, "suppress_tokens": None,
-                    "begin_suppress_tokens": None},
-                   {"input_features": lambda: torch.randn(2, 16, 64), "decoder_input_ids": _ids,
-                    "use_cache": lambda: False}),
+    "whisper": _of(
+        "WhisperForConditionalGeneration",
+        {
+            **_ENCODER_DECODER,
+            "num_mel_bins": 16,
+            "max_source_positions": 32,
+            "max_target_positions": 64,
+            "suppress_tokens": None,
+            "begin_suppress_tokens": None,
+        },
+        {
+            "input_features": lambda: torch.randn(2, 16, 64),
+            "decoder_input_ids": _ids,
+            "use_cache": lambda: False,
+        },
+    ),
     "wav2vec2": _sound("Wav2Vec2ForCTC", **_HEARD),
     "hubert": _sound("HubertForCTC", **_HEARD),
     # images
@@ -337,33 +402,79 @@ ROWS: dict[str, Make] = {
     "dinov2": _image("Dinov2ForImageClassification", **_VISION),
     "clip-vision": _image("CLIPVisionModel", **_VISION),
     "siglip-vision": _image("SiglipVisionModel", **_VISION),
-    "swin": _image("SwinForImageClassification", image_size=PIXELS, patch_size=2, embed_dim=16,
-                   depths=[2, 2], num_heads=[2, 4], window_size=4),
-    "swinv2": _image("Swinv2ForImageClassification", image_size=PIXELS, patch_size=2, embed_dim=16,
-                     depths=[2, 2], num_heads=[2, 4], window_size=4),
+    "swin": _image(
+        "SwinForImageClassification",
+        image_size=PIXELS,
+        patch_size=2,
+        embed_dim=16,
+        depths=[2, 2],
+        num_heads=[2, 4],
+        window_size=4,
+    ),
+    "swinv2": _image(
+        "Swinv2ForImageClassification",
+        image_size=PIXELS,
+        patch_size=2,
+        embed_dim=16,
+        depths=[2, 2],
+        num_heads=[2, 4],
+        window_size=4,
+    ),
     "convnext": _image("ConvNextForImageClassification", **_STAGES),
     "convnextv2": _image("ConvNextV2ForImageClassification", **_STAGES),
-    "resnet18": _image("ResNetForImageClassification", embedding_size=16, layer_type="basic",
-                       **_STAGES),
+    "resnet18": _image(
+        "ResNetForImageClassification", embedding_size=16, layer_type="basic", **_STAGES
+    ),
     "regnet": _image("RegNetForImageClassification", embedding_size=16, groups_width=8, **_STAGES),
     "mobilenetv1": _image("MobileNetV1ForImageClassification", depth_multiplier=0.25),
     "mobilenetv2": _image("MobileNetV2ForImageClassification", depth_multiplier=0.35),
-    "efficientnet": _image("EfficientNetForImageClassification", width_coefficient=0.25,
-                           depth_coefficient=0.25, hidden_dim=320),
-    "mobilevit": _image("MobileViTForImageClassification", image_size=PIXELS,
-                        hidden_sizes=[24, 24, 24], neck_hidden_sizes=[8, 8, 16, 16, 16, 16, 32],
-                        num_attention_heads=2, pixels=64),
-    "segformer": _image("SegformerForSemanticSegmentation", pixels=64, hidden_sizes=[8, 16, 24, 32],
-                        depths=[1, 1, 1, 1], num_attention_heads=[1, 1, 2, 2],
-                        decoder_hidden_size=16),
-    "poolformer": _image("PoolFormerForImageClassification", hidden_sizes=[8, 16, 24, 32],
-                         depths=[1, 1, 1, 1]),
-    "cvt": _image("CvtForImageClassification", embed_dim=[8, 16, 32], num_heads=[1, 2, 2],
-                  depth=[1, 2, 3], pixels=64),
-    "levit": _image("LevitForImageClassification", image_size=PIXELS, hidden_sizes=[16, 24, 32],
-                    num_attention_heads=[2, 3, 4], depths=[1, 1, 1], key_dim=[8, 8, 8]),
-    "bit": _image("BitForImageClassification", embedding_size=32, layer_type="bottleneck",
-                  hidden_sizes=[128, 256], depths=[1, 1]),
+    "efficientnet": _image(
+        "EfficientNetForImageClassification",
+        width_coefficient=0.25,
+        depth_coefficient=0.25,
+        hidden_dim=320,
+    ),
+    "mobilevit": _image(
+        "MobileViTForImageClassification",
+        image_size=PIXELS,
+        hidden_sizes=[24, 24, 24],
+        neck_hidden_sizes=[8, 8, 16, 16, 16, 16, 32],
+        num_attention_heads=2,
+        pixels=64,
+    ),
+    "segformer": _image(
+        "SegformerForSemanticSegmentation",
+        pixels=64,
+        hidden_sizes=[8, 16, 24, 32],
+        depths=[1, 1, 1, 1],
+        num_attention_heads=[1, 1, 2, 2],
+        decoder_hidden_size=16,
+    ),
+    "poolformer": _image(
+        "PoolFormerForImageClassification", hidden_sizes=[8, 16, 24, 32], depths=[1, 1, 1, 1]
+    ),
+    "cvt": _image(
+        "CvtForImageClassification",
+        embed_dim=[8, 16, 32],
+        num_heads=[1, 2, 2],
+        depth=[1, 2, 3],
+        pixels=64,
+    ),
+    "levit": _image(
+        "LevitForImageClassification",
+        image_size=PIXELS,
+        hidden_sizes=[16, 24, 32],
+        num_attention_heads=[2, 3, 4],
+        depths=[1, 1, 1],
+        key_dim=[8, 8, 8],
+    ),
+    "bit": _image(
+        "BitForImageClassification",
+        embedding_size=32,
+        layer_type="bottleneck",
+        hidden_sizes=[128, 256],
+        depths=[1, 1],
+    ),
     # of torchvision
     "tv-resnet18": _of_torchvision("resnet18"),
     "tv-mobilenetv3": _of_torchvision("mobilenet_v3_small"),
@@ -387,4 +498,4 @@ ROWS: dict[str, Make] = {
     "shufflenet": _written(ShuffleNet),
     "dcgan": _written(Generator),
     "lstm-gru": _written(Recurrent),
-}  # fmt: skip
+}

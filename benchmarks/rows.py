@@ -72,12 +72,25 @@ def _executor() -> Iterator[Row]:
     for name, limit in (("add", 0.6), ("matmul", 1)):
         title = f"executor: {name} step of one tile"
         yield Row(f"step-{name}", title, " us", limit, False, partial(_step, name))
-    yield Row("launch-compiled", "launch of a compiled operation, warm (64 nodes)", " ms", 0.1,
-              False, _launch)  # fmt: skip
+    yield Row(
+        "launch-compiled",
+        "launch of a compiled operation, warm (64 nodes)",
+        " ms",
+        0.1,
+        False,
+        _launch,
+    )
     for clock, seconds in (("CPU", 30), ("wall", 18)):
         title = f"executor: matmul 8192^3, 4x4 blocks, {clock}"
-        yield Row(f"large-{clock.lower()}", title, " s", seconds, False, partial(_large, clock),
-                  is_long=True)  # fmt: skip
+        yield Row(
+            f"large-{clock.lower()}",
+            title,
+            " s",
+            seconds,
+            False,
+            partial(_large, clock),
+            is_long=True,
+        )
 
 
 def _thread_counts() -> list[int]:
@@ -129,10 +142,24 @@ def _simulator() -> Iterator[Row]:
             title = f"first call above a warm one: {row.title}"
             first = partial(_first_call, row)
             yield Row(f"first-{row.name}", title, " ms", 15, False, first, PEER)
-    yield Row("multicast-share", "simulator: multicast matmul / matmul, 1024^3, 2x2", "x", 1.3,
-              False, _multicast, "without multicast")  # fmt: skip
-    yield Row("tracing", "simulator: with a trace, add 1024x1024, 1x1 blocks", "x", 1.8, False,
-              _traced, "no trace")  # fmt: skip
+    yield Row(
+        "multicast-share",
+        "simulator: multicast matmul / matmul, 1024^3, 2x2",
+        "x",
+        1.3,
+        False,
+        _multicast,
+        "without multicast",
+    )
+    yield Row(
+        "tracing",
+        "simulator: with a trace, add 1024x1024, 1x1 blocks",
+        "x",
+        1.8,
+        False,
+        _traced,
+        "no trace",
+    )
 
 
 def _times_faster(row: Compared, bench: Bench) -> Measured:
@@ -146,8 +173,10 @@ def _times_faster(row: Compared, bench: Bench) -> Measured:
 
 def _first_call(row: Compared, bench: Bench) -> Measured:
     """Measure the first call in several processes, since each has only one."""
-    runs = [bench.program(row.command, {"BENCH_WARM": "2", "BENCH_RUN": str(number)})
-            for number in range(bench.runs)]  # fmt: skip
+    runs = [
+        bench.program(row.command, {"BENCH_WARM": "2", "BENCH_RUN": str(number)})
+        for number in range(bench.runs)
+    ]
     firsts = [run.first for run in runs if run.first is not None]
     middle = statistics.median_low(each.cpu_seconds for each in firsts)
     first = next(each for each in firsts if each.cpu_seconds == middle)
@@ -186,21 +215,50 @@ def _together(timings: list[Timing]) -> Timing:
 
 
 def _start() -> Iterator[Row]:
-    yield Row("import", "`import ttl`, above an empty interpreter", " ms", None, False, _import,
-              "an empty interpreter")  # fmt: skip
-    yield Row("first-host", f"first `ttl run --host` with an empty cache, {EXAMPLE}", " s", 1,
-              False, _first_host)  # fmt: skip
-    yield Row("kept", "first `--host` call of an operation that another process compiled, above "
-              "`import ttl`", " ms", 60, False, _kept, "`import ttl`")  # fmt: skip
+    yield Row(
+        "import",
+        "`import ttl`, above an empty interpreter",
+        " ms",
+        None,
+        False,
+        _import,
+        "an empty interpreter",
+    )
+    yield Row(
+        "first-host",
+        f"first `ttl run --host` with an empty cache, {EXAMPLE}",
+        " s",
+        1,
+        False,
+        _first_host,
+    )
+    yield Row(
+        "kept",
+        "first `--host` call of an operation that another process compiled, above `import ttl`",
+        " ms",
+        60,
+        False,
+        _kept,
+        "`import ttl`",
+    )
     yield Row("compile-cold", f"cold `ttl compile`, {EXAMPLE}", " s", 0.36, False, _cold_compile)
-    yield Row("compile-process", "a process that compiles a kernel, share of theirs", " %", 100,
-              False, _compile_process, COMPILER)  # fmt: skip
+    yield Row(
+        "compile-process",
+        "a process that compiles a kernel, share of theirs",
+        " %",
+        100,
+        False,
+        _compile_process,
+        COMPILER,
+    )
     yield Row("install", "`pip install .`, with what it needs", " s", 25, False, _install)
 
 
 def _import(bench: Bench) -> Measured:
-    costs = [bench.commands([sys.executable, "-c", code], 1 + bench.runs)[1:]
-             for code in ("import ttl", "pass")]  # fmt: skip
+    costs = [
+        bench.commands([sys.executable, "-c", code], 1 + bench.runs)[1:]
+        for code in ("import ttl", "pass")
+    ]
     ours, empty = (Timing(None, tuple(each)) for each in costs)
     return Measured(1000 * (ours.cpu - empty.cpu), ours, empty)
 

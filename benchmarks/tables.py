@@ -36,17 +36,28 @@ def line_text(line: Line) -> str:
     """Return a row's text."""
     ours, other = line.measured.ours, line.measured.other
     cells = (
-        line.title, _figure(line), _wanted(line), *_cells(ours), _name(line),
-        *_cells(other)[:2], "" if other is None else _seconds(other.wall), f"{line.load:.1f}",
-    )  # fmt: skip
+        line.title,
+        _figure(line),
+        _wanted(line),
+        *_cells(ours),
+        _name(line),
+        *_cells(other)[:2],
+        "" if other is None else _seconds(other.wall),
+        f"{line.load:.1f}",
+    )
     return f"| {' | '.join(cells)} |"
 
 
 def short_text(line: Line) -> str:
     cells = (
-        line.title, _figure(line), _wanted(line), _both(line.measured.ours), _name(line),
-        _both(line.measured.other), _peaks(line),
-    )  # fmt: skip
+        line.title,
+        _figure(line),
+        _wanted(line),
+        _both(line.measured.ours),
+        _name(line),
+        _both(line.measured.other),
+        _peaks(line),
+    )
     return f"| {' | '.join(cells)} |"
 
 

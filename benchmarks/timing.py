@@ -91,9 +91,14 @@ def timing_from(program: Mapping[str, Any]) -> Timing:
 def line_to_json(line: Line) -> dict[str, Any]:
     measured = line.measured
     found: dict[str, Any] = {
-        "name": line.name, "title": line.title, "unit": line.unit, "wanted": line.wanted,
-        "at_least": line.at_least, "load": line.load, "figure": measured.figure,
-    }  # fmt: skip
+        "name": line.name,
+        "title": line.title,
+        "unit": line.unit,
+        "wanted": line.wanted,
+        "at_least": line.at_least,
+        "load": line.load,
+        "figure": measured.figure,
+    }
     if measured.why:
         found["not_measured"] = measured.why
     if measured.ours is not None:

@@ -32,23 +32,34 @@ PIPE = "pipe (0, 0) -> (1:8, 0)"
 # Events that each kernel repeats: kind, subject, value, line.
 STEPS = {
     "read": (
-        ("buffer_reserve", "a_dfb", 1, 46), ("copy_start", "a", 8192, 49),
-        ("copy_end", "a", 8192, 50), ("pipe_send", PIPE, 8192, 51), ("kernel_blocked", PIPE, 0, 52),
-        ("kernel_resumed", PIPE, 0, 52), ("pipe_send_end", PIPE, 8192, 52),
-        ("buffer_push", "a_dfb", 2, 60), ("kernel_blocked", "a_dfb", 2, 46),
+        ("buffer_reserve", "a_dfb", 1, 46),
+        ("copy_start", "a", 8192, 49),
+        ("copy_end", "a", 8192, 50),
+        ("pipe_send", PIPE, 8192, 51),
+        ("kernel_blocked", PIPE, 0, 52),
+        ("kernel_resumed", PIPE, 0, 52),
+        ("pipe_send_end", PIPE, 8192, 52),
+        ("buffer_push", "a_dfb", 2, 60),
+        ("kernel_blocked", "a_dfb", 2, 46),
         ("kernel_resumed", "a_dfb", 2, 46),
     ),
     "compute": (
-        ("kernel_blocked", "a_dfb", 0, 34), ("kernel_resumed", "a_dfb", 0, 34),
-        ("buffer_wait", "a_dfb", 1, 34), ("buffer_pop", "a_dfb", 0, 34),
-        ("buffer_reserve", "y_dfb", 0, 36), ("buffer_push", "y_dfb", 1, 36),
+        ("kernel_blocked", "a_dfb", 0, 34),
+        ("kernel_resumed", "a_dfb", 0, 34),
+        ("buffer_wait", "a_dfb", 1, 34),
+        ("buffer_pop", "a_dfb", 0, 34),
+        ("buffer_reserve", "y_dfb", 0, 36),
+        ("buffer_push", "y_dfb", 1, 36),
     ),
     "write": (
-        ("kernel_blocked", "y_dfb", 0, 85), ("kernel_resumed", "y_dfb", 0, 85),
-        ("buffer_wait", "y_dfb", 1, 85), ("copy_start", "y", 8192, 86), ("copy_end", "y", 8192, 87),
+        ("kernel_blocked", "y_dfb", 0, 85),
+        ("kernel_resumed", "y_dfb", 0, 85),
+        ("buffer_wait", "y_dfb", 1, 85),
+        ("copy_start", "y", 8192, 86),
+        ("copy_end", "y", 8192, 87),
         ("buffer_pop", "y_dfb", 0, 85),
     ),
-}  # fmt: skip
+}
 
 
 def random_run(nodes: int, events_of_node: int) -> Events:

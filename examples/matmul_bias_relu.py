@@ -49,9 +49,7 @@ def matmul_bias_relu(a: ttnn.Tensor, b: ttnn.Tensor, bias: ttnn.Tensor, y: ttnn.
                         a_copy.wait()
                         b_copy.wait()
                 with bias_dfb.reserve() as bias_blk:
-                    bias_copy = ttl.copy(
-                        bias[row : row + BLOCK, column : column + BLOCK], bias_blk
-                    )
+                    bias_copy = ttl.copy(bias[row : row + BLOCK, column : column + BLOCK], bias_blk)
                     bias_copy.wait()
 
     @ttl.datamovement()

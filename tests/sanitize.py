@@ -61,8 +61,21 @@ def main(arguments: Sequence[str]) -> int:
     tests = [each for each in arguments if each not in SANITIZERS] or [*TESTS]
     shutil.rmtree(FOLDER / name, ignore_errors=True)
     (FOLDER / name).mkdir(parents=True)
-    command = [sys.executable, "-P", "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider",
-               "--timeout=1200", "-k", SANITIZERS[name].left_out, *tests]  # fmt: skip
+    command = [
+        sys.executable,
+        "-P",
+        "-m",
+        "pytest",
+        "-q",
+        "-n",
+        "0",
+        "-p",
+        "no:cacheprovider",
+        "--timeout=1200",
+        "-k",
+        SANITIZERS[name].left_out,
+        *tests,
+    ]
     status = subprocess.call(command, cwd=ROOT, env=environment(name))
     reports = [each for each in sorted((FOLDER / name).iterdir()) if found_in(each)]
     for report in reports:

@@ -26,10 +26,39 @@ def _floats(dtype: DType) -> np.ndarray:
     least, denormal = float(info.smallest_normal), float(info.smallest_subnormal)
     largest = float(info.max)
     values = [
-        0.0, -0.0, least, -least, denormal, -denormal, least - denormal, largest, -largest, np.inf,
-        -np.inf, np.nan, MINUS_NAN, 0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 1.0, -1.0, 3.0, -3.0,
-        1 + 2.0**-8, 1 + 3 * 2.0**-8, -88.0, 88.0, 1e-20, 3.0e38, 6.0, 7.25, -7.25,
-    ]  # fmt: skip
+        0.0,
+        -0.0,
+        least,
+        -least,
+        denormal,
+        -denormal,
+        least - denormal,
+        largest,
+        -largest,
+        np.inf,
+        -np.inf,
+        np.nan,
+        MINUS_NAN,
+        0.5,
+        1.5,
+        2.5,
+        -0.5,
+        -1.5,
+        -2.5,
+        1.0,
+        -1.0,
+        3.0,
+        -3.0,
+        1 + 2.0**-8,
+        1 + 3 * 2.0**-8,
+        -88.0,
+        88.0,
+        1e-20,
+        3.0e38,
+        6.0,
+        7.25,
+        -7.25,
+    ]
     assert len(values) == SIDE
     return np.array(values, np.float32)
 

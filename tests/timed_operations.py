@@ -11,9 +11,7 @@ import ttl
 
 def zeros(rows: int, columns: int) -> Any:
     device = ttnn.open_device(device_id=0)
-    return ttnn.zeros(
-        (rows, columns), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device
-    )
+    return ttnn.zeros((rows, columns), dtype=ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device)
 
 
 def stream(tiles: int) -> Any:

@@ -44,9 +44,16 @@ class Outcome:
 def newest_version(package: str = "ttnn", platform: Sequence[str] = PLATFORM) -> str | None:
     """Of the wheels for the platform; None if the registry does not answer."""
     command = [
-        sys.executable, "-m", "pip", "index", "versions", package, "--disable-pip-version-check",
-        "--only-binary=:all:", *platform,
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "pip",
+        "index",
+        "versions",
+        package,
+        "--disable-pip-version-check",
+        "--only-binary=:all:",
+        *platform,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return parse_newest(package, done.stdout)
 

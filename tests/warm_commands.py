@@ -29,10 +29,21 @@ WATCH = "PYTTLANG_WATCH_AGREEMENT"  # the file for the differences, where somebo
 # What the verbs import when they are used; of packages all modules.
 MODULES = ("numpy.random", "rich.console", "ttnn")
 PACKAGES = (
-    "pykernel.dialects", "pykernel.passes", "ttgraph.cli", "ttgraph.dialects", "ttgraph.passes",
-    "ttl.cli", "ttl.codegen", "ttl.dialects", "ttl.driver", "ttl.frontend", "ttl.host",
-    "ttl.passes", "ttl.sim", "ttl.source",
-)  # fmt: skip
+    "pykernel.dialects",
+    "pykernel.passes",
+    "ttgraph.cli",
+    "ttgraph.dialects",
+    "ttgraph.passes",
+    "ttl.cli",
+    "ttl.codegen",
+    "ttl.dialects",
+    "ttl.driver",
+    "ttl.frontend",
+    "ttl.host",
+    "ttl.passes",
+    "ttl.sim",
+    "ttl.source",
+)
 _LONGEST_REQUEST = 1 << 20
 
 

@@ -71,9 +71,19 @@ def _install(requirement: str, folder: Path, unpack: Unpack, options: Sequence[s
 
 def _download(requirement: str, folder: Path, options: Sequence[str]) -> Path:
     command = [
-        sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check",
-        "--no-deps", "--only-binary=:all:", *options, "--dest", str(folder), requirement,
-    ]  # fmt: skip
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--only-binary=:all:",
+        *options,
+        "--dest",
+        str(folder),
+        requirement,
+    ]
     folder.mkdir()
     print(f"{requirement}: downloading, this once", file=sys.stderr, flush=True)
     with tempfile.TemporaryFile("w+") as output:

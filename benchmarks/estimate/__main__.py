@@ -64,10 +64,17 @@ def predict(row: dict[str, Any]) -> Row:
     spread = found["microseconds"]
     share = _share_of_thread(found, row["thread"]) if "thread" in row else 1.0
     return Row(
-        row["what"], row["chip"], group, row["measured_us"], share * spread["best"],
-        share * spread["typical"], share * spread["worst"], is_independent,
-        row.get("wall_us"), spread["typical"],
-    )  # fmt: skip
+        row["what"],
+        row["chip"],
+        group,
+        row["measured_us"],
+        share * spread["best"],
+        share * spread["typical"],
+        share * spread["worst"],
+        is_independent,
+        row.get("wall_us"),
+        spread["typical"],
+    )
 
 
 def _share_of_thread(found: dict[str, Any], thread: str) -> float:
@@ -122,8 +129,11 @@ def report(rows: list[Row]) -> Iterator[str]:
     yield "| rows | number | median error | within 25 % | pairs in the right order |"
     yield "|---|---:|---:|---:|---:|"
     independent = [row for row in rows if row.is_independent]
-    for name, chosen in (("all", rows), ("no cost was derived from them", independent),
-                         *_groups(rows)):  # fmt: skip
+    for name, chosen in (
+        ("all", rows),
+        ("no cost was derived from them", independent),
+        *_groups(rows),
+    ):
         if not chosen:
             continue
         errors = [abs(row.error) for row in chosen]

@@ -17,10 +17,20 @@ PROGRAMS: tuple[tuple[str, ...], ...] = (
     ("examples/softmax.py",),
     ("examples/ring_all_reduce.py",),
     ("examples/unified/flash_attention.py",),
-    ("benchmarks/estimate/programs/matmul.py", "2048", "2048", "2048", "bfloat16", "HiFi2", "8",
-     "8", "8", "1"),
+    (
+        "benchmarks/estimate/programs/matmul.py",
+        "2048",
+        "2048",
+        "2048",
+        "bfloat16",
+        "HiFi2",
+        "8",
+        "8",
+        "8",
+        "1",
+    ),
     ("benchmarks/estimate/programs/grid_stream.py", "crossed", "8", "8", "64"),
-)  # fmt: skip
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,17 @@ ROWS = (
     ("matmul 2048 x 2048 x 2048", "matmul.py", ("2048", "2048", "2048")),
     ("softmax 16384 x 1024", "softmax.py", ("16384", "1024")),
 )
-HEAD = ("operation", "trials", "left out", "chosen", "us", "first usable, us", "slowest, us",
-        "CPU s", "wall s")  # fmt: skip
+HEAD = (
+    "operation",
+    "trials",
+    "left out",
+    "chosen",
+    "us",
+    "first usable, us",
+    "slowest, us",
+    "CPU s",
+    "wall s",
+)
 
 
 def tune(program: str, arguments: tuple[str, ...], known: bool) -> tuple[Any, float]:

@@ -1,6 +1,5 @@
 """Blocks between tensors, nodes and dataflow buffers."""
 
-
 import ttnn
 
 import ttl

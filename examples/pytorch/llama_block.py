@@ -88,10 +88,13 @@ def rotary(x: ttnn.Tensor, cos: ttnn.Tensor, sin: ttnn.Tensor, y: ttnn.Tensor) -
             ttl.copy(cos[place : place + 1, 0:half], cos_blk).wait()
             ttl.copy(sin[place : place + 1, 0:half], sin_blk).wait()
         with (
-            low_dfb.wait() as low, high_dfb.wait() as high, cos_dfb.wait() as cos_blk,
-            sin_dfb.wait() as sin_blk, y_low_dfb.reserve() as y_low,
+            low_dfb.wait() as low,
+            high_dfb.wait() as high,
+            cos_dfb.wait() as cos_blk,
+            sin_dfb.wait() as sin_blk,
+            y_low_dfb.reserve() as y_low,
             y_high_dfb.reserve() as y_high,
-        ):  # fmt: skip
+        ):
             y_low.store(low * cos_blk - high * sin_blk)
             y_high.store(high * cos_blk + low * sin_blk)
         with y_low_dfb.wait() as y_low, y_high_dfb.wait() as y_high:
@@ -204,9 +207,14 @@ def make() -> Case:
     """
     torch.manual_seed(0)
     config = LlamaConfig(
-        hidden_size=WIDTH, intermediate_size=2 * WIDTH, num_hidden_layers=LAYERS,
-        num_attention_heads=HEADS, num_key_value_heads=1, vocab_size=256, rms_norm_eps=1e-6,
-    )  # fmt: skip
+        hidden_size=WIDTH,
+        intermediate_size=2 * WIDTH,
+        num_hidden_layers=LAYERS,
+        num_attention_heads=HEADS,
+        num_key_value_heads=1,
+        vocab_size=256,
+        rms_norm_eps=1e-6,
+    )
     make_model: Any = LlamaForCausalLM  # which has no types
     model = make_model(config).eval().bfloat16()
     ids = torch.randint(0, 256, (1, LENGTH))

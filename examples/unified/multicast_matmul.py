@@ -4,7 +4,6 @@ Sends and receives stand on different threads. So what is sent is loaded into a 
 and every node, the sending one too, receives into another.
 """
 
-
 import ttnn
 
 import ttl

@@ -4,7 +4,6 @@ The compute thread adds each block that comes and stores it again for the next n
 received lies in one buffer, and what is sent in another.
 """
 
-
 import ttnn
 
 import ttl

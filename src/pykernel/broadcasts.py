@@ -33,8 +33,12 @@ MIXED: Once = frozenset({0})  # differs between paths
 
 REDUCING = (functions.rowmax, functions.rowsum)
 ELEMENTWISE_CALLS = (
-    functions.exp, functions.sqrt, functions.rsqrt, functions.recip, functions.maximum,
-)  # fmt: skip
+    functions.exp,
+    functions.sqrt,
+    functions.rsqrt,
+    functions.recip,
+    functions.maximum,
+)
 SPREAD = ".spread"  # the name of spread() in a rewritten thread
 
 Elementwise = tree.Binary | tree.Call

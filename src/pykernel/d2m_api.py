@@ -63,11 +63,34 @@ if TYPE_CHECKING:
     from ttl.driver import Driver
 
 __all__ = [
-    "CircularBuffer", "MemTx", "Program", "Semaphore", "Stream", "TensorBlock", "bcast", "compute",
-    "core_index", "datamovement", "dma", "eltwise_fused_template", "eltwise_template", "exp",
-    "explicit_template", "fill", "iter_index", "matmul_fused_template", "matmul_template",
-    "maximum", "pykernel_gen", "recip", "rowmax", "rowsum", "rsqrt", "sqrt", "transpose",
-]  # fmt: skip
+    "CircularBuffer",
+    "MemTx",
+    "Program",
+    "Semaphore",
+    "Stream",
+    "TensorBlock",
+    "bcast",
+    "compute",
+    "core_index",
+    "datamovement",
+    "dma",
+    "eltwise_fused_template",
+    "eltwise_template",
+    "exp",
+    "explicit_template",
+    "fill",
+    "iter_index",
+    "matmul_fused_template",
+    "matmul_template",
+    "maximum",
+    "pykernel_gen",
+    "recip",
+    "rowmax",
+    "rowsum",
+    "rsqrt",
+    "sqrt",
+    "transpose",
+]
 
 Maker = Callable[[Callable[..., object]], ThreadFunction]
 
@@ -270,16 +293,32 @@ def pykernel_gen(
     span = calling_span()
     wrong: list[tuple[bool, Callable[..., Exception], str, str]] = [
         (grid is None, wrong_value, "@pykernel_gen() needs a grid", "write grid=(rows, columns)"),
-        (num_outs != 1, wrong_value, f"num_outs={num_outs!r}: a program has one output",
-         "write one kernel for each output"),
-        (memory_space not in ("L1", "DRAM"), wrong_value, f"memory_space={memory_space!r}",
-         'write "L1" or "DRAM"'),
+        (
+            num_outs != 1,
+            wrong_value,
+            f"num_outs={num_outs!r}: a program has one output",
+            "write one kernel for each output",
+        ),
+        (
+            memory_space not in ("L1", "DRAM"),
+            wrong_value,
+            f"memory_space={memory_space!r}",
+            'write "L1" or "DRAM"',
+        ),
         (not isinstance(tiled, bool), wrong_type, f"tiled={tiled!r}", "write True or False"),
-        (iterator_types is not None and indexing_maps is None, wrong_value,
-         "iterator_types without indexing_maps", "give both or none"),
-        (kernel_source_mode not in (None, "store", "load"), wrong_value,
-         f"kernel_source_mode={kernel_source_mode!r}", 'write "store" or "load"'),
-    ]  # fmt: skip
+        (
+            iterator_types is not None and indexing_maps is None,
+            wrong_value,
+            "iterator_types without indexing_maps",
+            "give both or none",
+        ),
+        (
+            kernel_source_mode not in (None, "store", "load"),
+            wrong_value,
+            f"kernel_source_mode={kernel_source_mode!r}",
+            'write "store" or "load"',
+        ),
+    ]
     for is_wrong, mistake, text, help_text in wrong:
         if is_wrong:
             raise mistake(text, help_text, span)

@@ -45,11 +45,13 @@ class Iteration:
     def block(self, position: int, core: Shape, counters: Shape) -> Shape:
         """Return the block of a tensor for an iteration."""
         return tuple(
-            0 if d is None
-            else counters[d] if self.iterators[d] == REDUCTION
+            0
+            if d is None
+            else counters[d]
+            if self.iterators[d] == REDUCTION
             else core[self.maps[-1].index(d)] * self.factors[d] + counters[d]
             for d in self.maps[position]
-        )  # fmt: skip
+        )
 
     def outputs(self) -> list[list[Shape]]:
         """List the counters of the steps for each block of a core's output, in order."""

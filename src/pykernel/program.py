@@ -313,28 +313,40 @@ def check_call(call: Call) -> None:
     for thread in call.takers:
         if thread.is_compute or not call.writers or len(call.takers) > 1:
             raise _wrong_end(
-                call, thread, -1, "pops `{}`, the buffer of the output",
+                call,
+                thread,
+                -1,
+                "pops `{}`, the buffer of the output",
                 "let one thread reserve the output, and one of data movement pop it",
-            )  # fmt: skip
+            )
     if call.is_output_streamed and call.writers and not call.takers:
         raise _wrong_end(
-            call, call.writers[0], -1, "reserves `{}`, the streamed output, and no thread pops it",
+            call,
+            call.writers[0],
+            -1,
+            "reserves `{}`, the streamed output, and no thread pops it",
             "let a datamovement thread write it: dma(out_cb.pop(), stream[y, x]).wait(); or leave "
             "Stream() of the output out",
-        )  # fmt: skip
+        )
     if len(call.writers) > 1:
         raise _wrong_end(
-            call, call.writers[1], -1, "reserves `{}`, the output, beside another thread",
+            call,
+            call.writers[1],
+            -1,
+            "reserves `{}`, the output, beside another thread",
             "let one thread write the output",
-        )  # fmt: skip
+        )
     for position in range(len(call.operands) - 1):
         _check_ends(call, position)
         writers = [t for t in call.callers("reserve", position) if t.is_compute and t.stores]
         if writers and not call.callers("pop", position):
             raise _wrong_end(
-                call, writers[0], position, "writes `{}`, which nobody pops: a second output",
+                call,
+                writers[0],
+                position,
+                "writes `{}`, which nobody pops: a second output",
                 "a program has one output, its last tensor; write one program for each",
-            )  # fmt: skip
+            )
 
 
 def _check_ends(call: Call, position: int) -> None:
@@ -344,18 +356,24 @@ def _check_ends(call: Call, position: int) -> None:
         for thread in callers:
             if not any(thread in each and callers[0] in each for each in call.kernels):
                 raise _wrong_end(
-                    call, thread, position, f"{what} `{{}}` beside thread `{callers[0].name}`",
+                    call,
+                    thread,
+                    position,
+                    f"{what} `{{}}` beside thread `{callers[0].name}`",
                     f"let one thread call {method}() on it",
-                )  # fmt: skip
+                )
 
 
 def check_written(call: Call) -> None:
     """Check for an output after a run, so that this hides no mistake in an unfinished thread."""
     if not call.writers and not call.is_output_streamed:
         raise _wrong_end(
-            call, call.program.threads[-1], -1, "and all others leave `{}`, the output, unwritten",
+            call,
+            call.program.threads[-1],
+            -1,
+            "and all others leave `{}`, the output, unwritten",
             "store into a block of it: out_cb.reserve().store(value)",
-        )  # fmt: skip
+        )
 
 
 def _check_affine(call: Call) -> None:
@@ -400,8 +418,13 @@ class Threads:
         layouts = tuple((each.name, each.layout.logical_shape) for each in call.operands)
         places = tuple(each.layout.memory_space for each in call.operands)
         return (
-            call.use_tile_matmul, call.grid, layouts, places, call.iteration, call.system_desc,
-        )  # fmt: skip
+            call.use_tile_matmul,
+            call.grid,
+            layouts,
+            places,
+            call.iteration,
+            call.system_desc,
+        )
 
     def module(self, program: LanguageProgram, target: Any) -> ModuleOp:
         from .frontend import build_module

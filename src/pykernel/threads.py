@@ -25,9 +25,11 @@ from .objects import STREAMS, BlockScope, Stream
 from .older import OWN, modernize_thread
 
 ANNOTATIONS = {
-    "CircularBuffer": "cb", "TensorBlock": "cb", "Semaphore": "semaphore",
+    "CircularBuffer": "cb",
+    "TensorBlock": "cb",
+    "Semaphore": "semaphore",
     "Tensor": "cb",  # of the older spelling
-}  # fmt: skip
+}
 OLDER = "Tensor"
 PLAIN = Kinds.POSITIONAL_OR_KEYWORD
 
@@ -292,8 +294,11 @@ def _syntax(thread: ThreadFunction) -> Iterator[Diagnostic]:
 
 
 _REFUSED: dict[type[tree.Node], str] = {
-    tree.Return: "return", tree.While: "while", tree.With: "with", tree.Try: "try",
-}  # fmt: skip
+    tree.Return: "return",
+    tree.While: "while",
+    tree.With: "with",
+    tree.Try: "try",
+}
 
 
 def _refused(node: tree.Node) -> str | None:
@@ -312,6 +317,12 @@ def _different(thread: ThreadFunction, first: ThreadFunction) -> Iterator[Diagno
 
 
 CHECKS = (
-    _annotations, _captures, _unknown_names, _syntax, _broadcasts, _handed_on, _arguments,
+    _annotations,
+    _captures,
+    _unknown_names,
+    _syntax,
+    _broadcasts,
+    _handed_on,
+    _arguments,
     _stores_to_inputs,
-)  # fmt: skip
+)

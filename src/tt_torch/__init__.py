@@ -27,8 +27,13 @@ if TYPE_CHECKING:
     from .exported import Exported, export
 
 __all__ = [
-    "Exported", "TTLangError", "export", "replace", "resolve_operation", "tt_lang_operation",
-]  # fmt: skip
+    "Exported",
+    "TTLangError",
+    "export",
+    "replace",
+    "resolve_operation",
+    "tt_lang_operation",
+]
 
 
 def __getattr__(name: str) -> _Any:

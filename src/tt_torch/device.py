@@ -22,14 +22,25 @@ NAME = "tt"
 _ON_CPU = torch._C.DispatchKeySet(torch._C.DispatchKey.CPU)
 # Operations that only change sizes and strides are the same on every device.
 _VIEWS = (
-    "view", "as_strided", "_reshape_alias", "alias", "unfold", "set_.source_Storage_storage_offset",
-    "view_as_real", "view_as_complex",
-)  # fmt: skip
+    "view",
+    "as_strided",
+    "_reshape_alias",
+    "alias",
+    "unfold",
+    "set_.source_Storage_storage_offset",
+    "view_as_real",
+    "view_as_complex",
+)
 # The CPU draws random numbers.
 _DRAWN = (
-    "uniform_", "normal_", "random_", "random_.from", "random_.to", "bernoulli_.float",
+    "uniform_",
+    "normal_",
+    "random_",
+    "random_.from",
+    "random_.to",
+    "bernoulli_.float",
     "exponential_",
-)  # fmt: skip
+)
 
 
 # torch makes its own storage over the same bytes, for example to pickle it.

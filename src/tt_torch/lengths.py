@@ -46,8 +46,9 @@ class OpenExecutable:
         from .capture import tracing
 
         with tracing():
-            samples = [torch.empty_like(each) if isinstance(each, Tensor) else each
-                       for each in inputs]  # fmt: skip
+            samples = [
+                torch.empty_like(each) if isinstance(each, Tensor) else each for each in inputs
+            ]
             traced = make_fx(self.graph, decompositions(), tracing_mode="fake")(*samples)
             made = Executable(traced)
         self.compiled = [*self.compiled[1 - _SAMPLES :], (sizes, made)]

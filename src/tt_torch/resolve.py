@@ -17,10 +17,19 @@ from .registry import TTLangError, get_registered_operation, no_elements
 
 # The chip has no 64-bit types: such tensors have 32 bits when they reach a kernel.
 _DTYPES = {
-    "bf16": "bfloat16", "f16": "float16", "f32": "float32", "f64": "float32",
-    "i32": "int32", "si32": "int32", "i64": "int32", "si64": "int32",
-    "ui32": "uint32", "ui64": "uint32", "ui16": "uint16", "ui8": "uint8",
-}  # fmt: skip
+    "bf16": "bfloat16",
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "float32",
+    "i32": "int32",
+    "si32": "int32",
+    "i64": "int32",
+    "si64": "int32",
+    "ui32": "uint32",
+    "ui64": "uint32",
+    "ui16": "uint16",
+    "ui8": "uint8",
+}
 _NOT_ON_CHIP = ("i16", "i8", "i1", "bool")
 
 

@@ -12,6 +12,12 @@ from .registry import (
 from .resolve import resolve_operation
 
 __all__ = [
-    "OperationEntry", "TTLangError", "_clear_registry_for_tests", "get_registered_operation",
-    "iter_registered_operations", "resolve_operation", "tt_lang_op_dispatch", "tt_lang_operation",
-]  # fmt: skip
+    "OperationEntry",
+    "TTLangError",
+    "_clear_registry_for_tests",
+    "get_registered_operation",
+    "iter_registered_operations",
+    "resolve_operation",
+    "tt_lang_op_dispatch",
+    "tt_lang_operation",
+]

@@ -35,8 +35,11 @@ def gather(x: Numbers, index: Numbers, dim: int) -> Numbers:
 
 
 _UFUNCS: dict[str, np.ufunc] = {
-    "add": np.add, "multiply": np.multiply, "maximum": np.maximum, "minimum": np.minimum,
-}  # fmt: skip
+    "add": np.add,
+    "multiply": np.multiply,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+}
 
 
 def scatter(x: Numbers, index: Numbers, source: Numbers, dim: int, reduce: int) -> Numbers:
@@ -80,6 +83,9 @@ def _check_index(index: Numbers, size: int) -> Numbers:
 
 
 ALONG: dict[str, Callable[..., Numbers]] = {
-    "argsort": argsort, "gather": gather, "scatter": scatter, "cumsum": cumsum,
+    "argsort": argsort,
+    "gather": gather,
+    "scatter": scatter,
+    "cumsum": cumsum,
     "cumprod": cumprod,
-}  # fmt: skip
+}

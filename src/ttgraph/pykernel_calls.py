@@ -30,9 +30,27 @@ if TYPE_CHECKING:
     from ttl.ttnn.operations.run import TtnnOperation
 
 _UNARY = (
-    "abs", "ceil", "cos", "exp", "expm1", "floor", "gelu", "log", "neg", "reciprocal", "relu",
-    "rsqrt", "sigmoid", "sign", "silu", "sin", "sqrt", "square", "tan", "tanh",
-)  # fmt: skip
+    "abs",
+    "ceil",
+    "cos",
+    "exp",
+    "expm1",
+    "floor",
+    "gelu",
+    "log",
+    "neg",
+    "reciprocal",
+    "relu",
+    "rsqrt",
+    "sigmoid",
+    "sign",
+    "silu",
+    "sin",
+    "sqrt",
+    "square",
+    "tan",
+    "tanh",
+)
 _BINARY = ("add", "divide", "maximum", "minimum", "multiply", "subtract")
 _SAME = {"div": "divide", "mul": "multiply", "sub": "subtract"}
 _REDUCTIONS = ("max", "mean", "min", "sum")

@@ -85,9 +85,14 @@ def _roof(
     for case in Case:
         costs = read_costs(data, case)
         parts = _parts(step, given, result, costs, target)
-        start = sum(costs[name] for name in (
-            "processor.kernel_start_cycles", "noc.dram_read.latency_cycles",
-            "noc.dram_write.latency_cycles"))  # fmt: skip
+        start = sum(
+            costs[name]
+            for name in (
+                "processor.kernel_start_cycles",
+                "noc.dram_read.latency_cycles",
+                "noc.dram_write.latency_cycles",
+            )
+        )
         times.append((start + max(parts.values())) / costs["clock_ghz"] / 1e3)
         if case is Case.TYPICAL:
             bound = max({**parts, "start": start}.items(), key=lambda part: part[1])[0]
@@ -95,14 +100,19 @@ def _roof(
 
 
 def _parts(
-    step: CallStep, given: Sequence[TensorDescription], result: TensorDescription, costs: Costs,
+    step: CallStep,
+    given: Sequence[TensorDescription],
+    result: TensorDescription,
+    costs: Costs,
     target: Target,
-) -> dict[str, float]:  # fmt: skip
+) -> dict[str, float]:
     tiles = max(1, ceil(prod(result.shape) / TILE_ELEMENTS))
     nodes = min(prod(target.default_grid), tiles)  # rule nodes
     moved = result.size_bytes + sum(each.size_bytes for each in given)
-    tile_bytes = max((each.size_bytes // max(1, ceil(prod(each.shape) / TILE_ELEMENTS))
-                      for each in given), default=0)  # fmt: skip
+    tile_bytes = max(
+        (each.size_bytes // max(1, ceil(prod(each.shape) / TILE_ELEMENTS)) for each in given),
+        default=0,
+    )
     product = max(
         costs[f"compute.matmul_cycles.{FIDELITY}"] + costs["compute.matmul_overhead_cycles"],
         tile_bytes / costs["compute.unpack_bytes_per_cycle"],
@@ -172,8 +182,17 @@ def _span(times: Range) -> str:
 
 def graph_values(found: GraphTime) -> dict[str, object]:
     return {
-        "graph": found.name, "chip": found.chip, "microseconds": asdict(found.microseconds),
+        "graph": found.name,
+        "chip": found.chip,
+        "microseconds": asdict(found.microseconds),
         "dispatch": asdict(found.dispatch),
-        "calls": [{"name": each.name, "is_kernel": each.is_kernel, "bound": each.bound,
-                   "microseconds": asdict(each.times)} for each in found.calls],
-    }  # fmt: skip
+        "calls": [
+            {
+                "name": each.name,
+                "is_kernel": each.is_kernel,
+                "bound": each.bound,
+                "microseconds": asdict(each.times),
+            }
+            for each in found.calls
+        ],
+    }

@@ -80,9 +80,15 @@ hide_frames(__name__)
 __version__ = "0.2.0"
 
 __all__ = [
-    "CompileError", "InternalError", "KernelFault", "TTLError", "TTLangCompileError", "UsageError",
-    "block", "math",
-]  # fmt: skip
+    "CompileError",
+    "InternalError",
+    "KernelFault",
+    "TTLError",
+    "TTLangCompileError",
+    "UsageError",
+    "block",
+    "math",
+]
 __all__ += arrays.__all__
 __all__ += language.__all__
 

@@ -83,9 +83,13 @@ def _not_an_operation(given: object) -> UsageError:
 
 
 def _measure(
-    operation: Operation, tensors: list[Any], args: tuple[object, ...], kwargs: dict[str, object],
-    warm_ups: int, repeats: int,
-) -> Bench:  # fmt: skip
+    operation: Operation,
+    tensors: list[Any],
+    args: tuple[object, ...],
+    kwargs: dict[str, object],
+    warm_ups: int,
+    repeats: int,
+) -> Bench:
     ttnn, device = module_of(tensors[0]), tensors[0].device()
     call: Callable[[], object] = partial(operation, *args, **kwargs)
     if isinstance(operation, Operation):

@@ -23,10 +23,23 @@ ONE_IN = 20  # tests; with `--full` all
 TESTS = Path(__file__).parents[1]
 # Where programs are written in the language, and run in the test's own process.
 FOLDERS = (
-    "agreement", "conformance", "d2m", "diagnostics", "differential", "docs_site", "golden",
-    "graph", "property", "races", "tutorials", "unit/frontend", "unit/passes", "unit/sim",
-    "unit/source", "unit/tuning",
-)  # fmt: skip
+    "agreement",
+    "conformance",
+    "d2m",
+    "diagnostics",
+    "differential",
+    "docs_site",
+    "golden",
+    "graph",
+    "property",
+    "races",
+    "tutorials",
+    "unit/frontend",
+    "unit/passes",
+    "unit/sim",
+    "unit/source",
+    "unit/tuning",
+)
 # Where commands run in processes of their own. One in so many is watched with `--full`, too: those
 # that start anew cannot be.
 FOLDERS_OF_COMMANDS = ("e2e",)

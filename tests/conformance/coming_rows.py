@@ -171,7 +171,13 @@ y_blk.store(b)
     ),
 )
 NAMES = (
-    Row("`@ttl.kernel(grid=..)` (until 0.13)", REFUSES, REFUSES, before="ttl.operation", after="ttl.kernel"),
+    Row(
+        "`@ttl.kernel(grid=..)` (until 0.13)",
+        REFUSES,
+        REFUSES,
+        before="ttl.operation",
+        after="ttl.kernel",
+    ),
     Row(
         "`ttl.core(dims=1)` (until 0.11)",
         REFUSES,
@@ -219,11 +225,12 @@ EXPRESSIONS = (
     _expression("ttl.math.mish(a_blk)", "a * np.tanh(np.log1p(np.exp(a)))", REFUSES, REFUSES),
     _expression("ttl.math.cbrt(a_blk)", "np.cbrt(a)", REFUSES, REFUSES),
     _expression("ttl.math.logical_not(a_blk)", "(a == 0).astype(float)", REFUSES, REFUSES),
+    _expression("ttl.math.fill(a_blk, 3)", "np.full_like(a, 3)", REFUSES, RUNS),
     _expression(
-        "ttl.math.fill(a_blk, 3)", "np.full_like(a, 3)", REFUSES, RUNS
-    ),
-    _expression(
-        "ttl.block.fill(3, shape=(1, 1), dtype=torch.float32)", "np.full_like(a, 3)", REFUSES, REFUSES
+        "ttl.block.fill(3, shape=(1, 1), dtype=torch.float32)",
+        "np.full_like(a, 3)",
+        REFUSES,
+        REFUSES,
     ),
 )
 ARGUMENTS = (
@@ -245,7 +252,7 @@ ARGUMENTS = (
         setup=SETUP + "assert bias is None\n",
     ),
     Row(
-        "`print(.., thread=\"pack\")`",
+        '`print(.., thread="pack")`',
         REFUSES,
         RUNS,
         compute='print("here", thread="pack")\n' + COMPUTE,
@@ -260,7 +267,9 @@ ARGUMENTS = (
         shape=(64,),
     ),
     _weights("bfloat16 weights in `@` with float32", "@", ("float32", "bfloat16", "float32")),
-    _weights("`bfloat8_b` weights in `@` with bfloat16", "@", ("bfloat16", "bfloat8_b", "bfloat16")),
+    _weights(
+        "`bfloat8_b` weights in `@` with bfloat16", "@", ("bfloat16", "bfloat8_b", "bfloat16")
+    ),
     _weights("bfloat16 plus float32", "+", ("bfloat16", "float32", "float32")),
     Row("tensors without a device", RUNS, RUNS, on_device=False),
     Row(

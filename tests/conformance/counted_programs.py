@@ -36,14 +36,24 @@ def _stored(value: str) -> str:
 
 
 CHAIN = "a_blk"
-for _function in ("exp", "abs", "sqrt", "tanh", "sigmoid", "neg", "relu", "exp", "log", "abs",
-                  "sqrt", "tanh"):  # fmt: skip
+for _function in (
+    "exp",
+    "abs",
+    "sqrt",
+    "tanh",
+    "sigmoid",
+    "neg",
+    "relu",
+    "exp",
+    "log",
+    "abs",
+    "sqrt",
+    "tanh",
+):
     CHAIN = f"ttl.math.{_function}({CHAIN})"
 
 A, AB, ABC = {"a": FULL}, {"a": FULL, "b": FULL}, {"a": FULL, "b": FULL, "c": FULL}
-SUM, MAX = (
-    f"ttl.math.reduce_{name}({{}}, s_blk, dims={{}})" for name in ("sum", "max")
-)
+SUM, MAX = (f"ttl.math.reduce_{name}({{}}, s_blk, dims={{}})" for name in ("sum", "max"))
 SPREAD = "ttl.math.broadcast({}, {}, dims={})"
 
 SOFTMAX = f"""with m_dfb.reserve() as m_blk:
@@ -111,10 +121,11 @@ PROGRAMS = {
         SOFTMAX, {"s": ONE, "a": FULL}, buffers={"m": COLUMN, "e": FULL, "t": COLUMN}
     ),
     "layernorm": Counted(
-        LAYERNORM, {"s": ONE, "a": FULL},
+        LAYERNORM,
+        {"s": ONE, "a": FULL},
         buffers={"m": COLUMN, "e": FULL, "v": FULL, "t": COLUMN, "r": COLUMN},
     ),
-}  # fmt: skip
+}
 
 
 def text_of(name: str, block: int) -> str:

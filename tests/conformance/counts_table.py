@@ -80,8 +80,10 @@ def table() -> str:
 
 def line_of(name: str, size: int) -> str:
     pairs = zip(counts_of(name, size), PUBLIC[name][str(size)], strict=True)
-    cells = [f"**{ours}** / {theirs}" if ours > theirs else f"{ours} / {theirs}"
-             for ours, theirs in pairs]  # fmt: skip
+    cells = [
+        f"**{ours}** / {theirs}" if ours > theirs else f"{ours} / {theirs}"
+        for ours, theirs in pairs
+    ]
     return f"| {name} | {size}x{size} | {' | '.join(cells)} |"
 
 
@@ -101,9 +103,11 @@ def counts_of(name: str, size: int) -> tuple[int, ...]:
     called = operation.program(tuple(tensors), {}, TARGET.default_grid)
     counts = CallCounts()
     launch(
-        compile_operation(called, TARGET, config), [tensor.storage for tensor in tensors],
-        cache_dir=config.cache_dir, counts=counts,
-    )  # fmt: skip
+        compile_operation(called, TARGET, config),
+        [tensor.storage for tensor in tensors],
+        cache_dir=config.cache_dir,
+        counts=counts,
+    )
     return tuple(counts.columns[column] for column in COMPARED)
 
 

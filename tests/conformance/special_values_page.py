@@ -95,13 +95,29 @@ four.
 """
 
 SHOWN: tuple[Any, ...] = (
-    0.0, -0.0, 1e-40, float("inf"), float("-inf"), float("nan"), MINUS_NAN, 3e38, -88.0, 2.5,
-)  # fmt: skip
+    0.0,
+    -0.0,
+    1e-40,
+    float("inf"),
+    float("-inf"),
+    float("nan"),
+    MINUS_NAN,
+    3e38,
+    -88.0,
+    2.5,
+)
 PAIRS: tuple[tuple[Any, Any], ...] = (
-    (0.0, -0.0), (-0.0, -0.0), (-2.0, 0.0), (1.0, 0.0), (0.0, float("inf")),
-    (float("inf"), float("-inf")), (float("inf"), 2.0), (float("nan"), 1.0), (MINUS_NAN, 1.0),
+    (0.0, -0.0),
+    (-0.0, -0.0),
+    (-2.0, 0.0),
+    (1.0, 0.0),
+    (0.0, float("inf")),
+    (float("inf"), float("-inf")),
+    (float("inf"), 2.0),
+    (float("nan"), 1.0),
+    (MINUS_NAN, 1.0),
     (1.0, float("nan")),
-)  # fmt: skip
+)
 
 
 def special_values() -> str:

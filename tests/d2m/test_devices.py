@@ -120,12 +120,19 @@ def test_every_cut_of_a_file_is_refused():
 MODULES = {
     "builtin.module attributes {ttcore.system_desc = #ttcore.system_desc<[], [{arch = <blackhole>, "
     "grid = 4x5, l1_size = 1000, l1_unreserved_base = 100}], [0]>} {}": ("blackhole", (5, 4), 900),
-    "builtin.module {ttcore.device @d = <workerGrid = #ttcore.grid<2x3>, chipIds = [0]>}":
-        ("wormhole_b0", (3, 2), None),
-    "builtin.module attributes {ttcore.device = #ttcore.device<workerGrid = #ttcore.grid<1x6>>} {}":
-        ("wormhole_b0", (6, 1), None),
+    "builtin.module {ttcore.device @d = <workerGrid = #ttcore.grid<2x3>, chipIds = [0]>}": (
+        "wormhole_b0",
+        (3, 2),
+        None,
+    ),
+    "builtin.module attributes "
+    "{ttcore.device = #ttcore.device<workerGrid = #ttcore.grid<1x6>>} {}": (
+        "wormhole_b0",
+        (6, 1),
+        None,
+    ),
     "builtin.module {}": ("wormhole_b0", None, None),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("text", MODULES)

@@ -17,10 +17,31 @@ ROWS = "memref<32x32xf32, #ttcore.memory_space<l1>>"
 DST = f"memref<8x{TILE}, #ttcore.memory_space<dst>>"
 BINARY = ("add", "sub", "mul", "div", "pow", "maximum")
 UNARY = (
-    "recip", "exp", "log", "negative", "sin", "cos", "tan", "sqrt", "rsqrt", "sigmoid", "silu",
-    "relu", "gelu", "ceil", "floor", "abs", "logical_not", "eqz", "nez", "gtz", "gez",
-    "ltz", "lez", "transpose",
-)  # fmt: skip
+    "recip",
+    "exp",
+    "log",
+    "negative",
+    "sin",
+    "cos",
+    "tan",
+    "sqrt",
+    "rsqrt",
+    "sigmoid",
+    "silu",
+    "relu",
+    "gelu",
+    "ceil",
+    "floor",
+    "abs",
+    "logical_not",
+    "eqz",
+    "nez",
+    "gtz",
+    "gez",
+    "ltz",
+    "lez",
+    "transpose",
+)
 LINES = [
     f"%0 = d2m.view_layout %d : {DEVICE} -> {DEVICE}",
     '%0 = d2m.mesh_shard(%h) "devices" "full_to_shard" shape [1 : i64, 2 : i64] '
@@ -53,9 +74,14 @@ LINES = [
 
 def function(line):
     arguments = {
-        "d": DEVICE, "h": "tensor<32x64xf32>", "t": "!d2m.mem_tx", "a": TILE, "m": L1, "r": ROWS,
+        "d": DEVICE,
+        "h": "tensor<32x64xf32>",
+        "t": "!d2m.mem_tx",
+        "a": TILE,
+        "m": L1,
+        "r": ROWS,
         "i": "!ttcore.tile<32x32, si32>",
-    }  # fmt: skip
+    }
     given = ", ".join(f"%{name}: {type}" for name, type in arguments.items())
     return f"func.func @f({given}) {{\n{line}\nfunc.return\n}}"
 
@@ -123,10 +149,14 @@ def test_c5_operations_that_no_thread_of_ours_has(monkeypatch, tmp_path):
 
 
 MEANINGS = {
-    "eqz": lambda x: x == 0, "nez": lambda x: x != 0, "gtz": lambda x: x > 0,
-    "gez": lambda x: x >= 0, "ltz": lambda x: x < 0, "lez": lambda x: x <= 0,
+    "eqz": lambda x: x == 0,
+    "nez": lambda x: x != 0,
+    "gtz": lambda x: x > 0,
+    "gez": lambda x: x >= 0,
+    "ltz": lambda x: x < 0,
+    "lez": lambda x: x <= 0,
     "logical_not": lambda x: x == 0,
-}  # fmt: skip
+}
 
 
 @pykernel_gen(grid=(1, 1))

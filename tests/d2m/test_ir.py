@@ -130,8 +130,10 @@ def test_c5_streams_only(monkeypatch, tmp_path):
     text = initial(kernel, monkeypatch, tmp_path, (32, 32))
     assert text.count("d2m.stream_layout(") == text.count("ttcore.global @") == 1
     assert re.findall(r"%(\w+): tensor<32x32xf32> \{d2m.stream = (\w+)\}", text) == [
-        ("x", "false"), ("y", "true"), ("out", "false")
-    ]  # fmt: skip
+        ("x", "false"),
+        ("y", "true"),
+        ("out", "false"),
+    ]
     assert text.count("d2m.to_layout(") == 3
 
 
@@ -314,8 +316,10 @@ def test_c10_lives_and_alignments():
     find_pass("d2m-allocate")().apply(make_context(), module)
     shown = print_module(module)
     assert re.findall(r"alignment = (\d+) : i64, address = (\d+)", shown) == [
-        ("16", "0"), ("16", "0"), ("32", "0")
-    ]  # fmt: skip
+        ("16", "0"),
+        ("16", "0"),
+        ("32", "0"),
+    ]
     order = re.findall(r"memref.(alloc|dealloc)", shown)
     assert order == ["alloc", "dealloc"] * 3
 
@@ -493,9 +497,11 @@ def test_c17_ttl_check():
 
 # tt-mlir's names for parts of these, tried with its text in tests/mlir, and what is for graphs.
 OTHERS = (
-    "ttl-to-cpp", "ttir-to-ttmetal-pipeline", "convert-d2m-to-ttkernel",
+    "ttl-to-cpp",
+    "ttir-to-ttmetal-pipeline",
+    "convert-d2m-to-ttkernel",
     "ttir-to-ttnn-backend-pipeline",
-)  # fmt: skip
+)
 
 
 def test_c17_names_of_tt_mlir():
@@ -557,16 +563,16 @@ def test_c17_pipelines_are_named_where_a_pass_is_unknown(monkeypatch, tmp_path, 
 
 ALONE = {
     """func.func @f(%cb: !d2m.cb<memref<1x1x!ttcore.tile<32x32, f32>>>) attributes
-       {d2m.thread = #d2m.thread<compute>} { func.return }""":
-        "the thread `f` without a d2m.generic",
+       {d2m.thread = #d2m.thread<compute>} { func.return }""": (
+        "the thread `f` without a d2m.generic"
+    ),
     """func.func @k() attributes {ttkernel.thread = "compute"} { func.return }
        func.func @f(%a: memref<1x1x1x1x!ttcore.tile<32x32, f32>, #ttcore.shard<4096x4096>>) {
        d2m.generic {block_factors = [], grid = #ttcore.grid<1x1>, indexing_maps = [],
        iterator_types = [], threads = [#d2m.thread<compute, @k>]} ins( : )
        outs(%a : memref<1x1x1x1x!ttcore.tile<32x32, f32>, #ttcore.shard<4096x4096>>)
-       func.return }""":
-        "kernels that do not have the buffers",
-}  # fmt: skip
+       func.return }""": "kernels that do not have the buffers",
+}
 
 
 @pytest.mark.parametrize("text", ALONE)

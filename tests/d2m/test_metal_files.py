@@ -123,12 +123,13 @@ def test_kernels_get_the_addresses_that_were_allocated(monkeypatch, tmp_path):
     text, seen = final(monkeypatch, tmp_path), []
     real = host.launch
     monkeypatch.setattr(
-        host, "launch",
+        host,
+        "launch",
         lambda compiled, *args, **named: (
             seen.append([each.address for each in compiled.operands]),
             real(compiled, *args, **named),
         ),
-    )  # fmt: skip
+    )
     out = array(64, 64) * 0
     run_metal(parse(text), [array(64, 64), array(64, 64), out])
     assert (out == 2).all()
@@ -145,8 +146,12 @@ def test_buffers_at_one_place_are_refused(monkeypatch, tmp_path):
     with pytest.raises(CompileError, match="at 64 of L1 overlaps one of") as refused:
         run_metal(parse(wrong), [array(64, 64)] * 3)
     assert refused.value.code == "TTL4001"
-    wrong = re.sub(r"( *)(ttmetal.enqueue_program\(%\d+, %\d+, (%\d+)\).*)",
-                   r"\1ttmetal.deallocate_buffer(\3) : T\n\1\2", text, count=1)  # fmt: skip
+    wrong = re.sub(
+        r"( *)(ttmetal.enqueue_program\(%\d+, %\d+, (%\d+)\).*)",
+        r"\1ttmetal.deallocate_buffer(\3) : T\n\1\2",
+        text,
+        count=1,
+    )
     type = re.search(r"create_buffer\(\d+ : i64\) : (memref<\dx\dx.*)", text)[1]
     with pytest.raises(CompileError, match="not created, or deallocated before"):
         run_metal(parse(wrong.replace(": T\n", f": {type}\n")), [array(64, 64)] * 3)
@@ -211,10 +216,15 @@ def unknown_tensor(value):
 
 
 MUTANTS = {
-    overlapping: "overlaps", changed_argument: "compile-time arguments", other_cores: "cores",
-    no_source: "without a value", reading_kernel: "not the name of a device header",
-    no_program: "no program", negative_shape: "a tensor of shape", unknown_tensor: "9999",
-}  # fmt: skip
+    overlapping: "overlaps",
+    changed_argument: "compile-time arguments",
+    other_cores: "cores",
+    no_source: "without a value",
+    reading_kernel: "not the name of a device header",
+    no_program: "no program",
+    negative_shape: "a tensor of shape",
+    unknown_tensor: "9999",
+}
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda each: each.__name__)

@@ -92,8 +92,9 @@ def test_turns_in_the_older_spelling(backend, load):
 
 
 def test_rows_and_columns_are_broadcast(backend, load):
-    x, (row, column, one) = arrays(1, (64, 64))[0], (
-        arrays(1, shape)[0] for shape in ((1, 64), (64, 1), (1, 1))
+    x, (row, column, one) = (
+        arrays(1, (64, 64))[0],
+        (arrays(1, shape)[0] for shape in ((1, 64), (64, 1), (1, 1))),
     )
     out = np.zeros((64, 64), np.float32)
     load("broadcasts").calculate(x, row, column, one, out)

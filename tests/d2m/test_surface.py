@@ -268,7 +268,6 @@ def test_c2_streams_are_of_arguments(make, kind, text):
         pykernel_gen(grid=(1, 1))(make)(ones(), ones())
 
 
-
 def test_c2_element_types():
     with pytest.raises(TypeError, match="elements of int64"):
         pykernel_gen(grid=(1, 1))(identity())(np.ones((32, 32), np.int64), ones())

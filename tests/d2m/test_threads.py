@@ -40,9 +40,12 @@ def carrying(lines):
 
 @pytest.mark.parametrize(
     "lines",
-    [["if TIMES == 1:", "    v = a @ b"], ["for _ in range(1):", "    v = a @ b"],
-     ["v = times(a, b)"]],
-)  # fmt: skip
+    [
+        ["if TIMES == 1:", "    v = a @ b"],
+        ["for _ in range(1):", "    v = a @ b"],
+        ["v = times(a, b)"],
+    ],
+)
 def test_semantics_a_product_adds_wherever_it_was_made(lines, backend, run_file):
     x, y, out = uniform(32, 32), uniform(32, 32), np.zeros((32, 32), np.float32)
     run_file(carrying(lines))["kernel"](x, y, out)
@@ -51,9 +54,12 @@ def test_semantics_a_product_adds_wherever_it_was_made(lines, backend, run_file)
 
 @pytest.mark.parametrize(
     "lines",
-    [["if core_index(0) == 0:", "    v = a @ b"], ["v = a @ b if core_index(0) == 0 else a"],
-     ["for _ in range(1 - core_index(0)):", "    v = a @ b"]],
-)  # fmt: skip
+    [
+        ["if core_index(0) == 0:", "    v = a @ b"],
+        ["v = a @ b if core_index(0) == 0 else a"],
+        ["for _ in range(1 - core_index(0)):", "    v = a @ b"],
+    ],
+)
 def test_semantics_a_product_of_one_path(lines, backend, run_file):
     """Compiled for adding or for replacing, the kernel would be wrong on a path."""
     x, y, out = uniform(32, 32), uniform(32, 32), np.zeros((32, 32), np.float32)
@@ -259,36 +265,110 @@ def wrong(body, kind="compute"):
 
 
 WRONG = [
-    (["a = x_cb.pop()", "out_cb.reserve().store(a)", "y_cb.reserve().store(a)"], "compute",
-     ValueError, "TTL3007", "a second output", 6),
+    (
+        ["a = x_cb.pop()", "out_cb.reserve().store(a)", "y_cb.reserve().store(a)"],
+        "compute",
+        ValueError,
+        "TTL3007",
+        "a second output",
+        6,
+    ),
     (["a = y_cb.pop()"], "compute", ValueError, "TTL3007", "unwritten", 6),
     (["out_cb.reserve().store(x_cb.pop(2))"], "compute", TypeError, "TTL1003", "no argument", 7),
-    (["dma(x_stream[0:1, 0], x_cb.reserve()).wait()"], "datamovement", ValueError, "TTL2004",
-     "index slice", 7),
-    (["dma(x_stream[0, 0], x_cb.reserve()).wait()", "dma(3, y_cb.reserve()).wait()"],
-     "datamovement", TTLError, "TTL1003", "dma() moves blocks, not", 8),
-    (["i = 0", "dma(x_stream[0, 0], x_cb.reserve()).wait()", "y_cb.reserve()"], "datamovement",
-     TTLError, "TTL3001", "nothing has been written", 9),
-    (["x_cb.pop()", "out_cb.reserve()"], "compute", TTLError, "TTL3001",
-     "nothing has been written", 6),
-    (["a = out_cb.reserve()", "a += x_cb.pop()"], "compute", TTLError, "TTL3001",
-     "nothing has been written", 8),
-    (["a = x_cb.pop()", "if core_index(0) == 1:", "    out_cb.reserve().store(a)"], "compute",
-     TTLError, "TTL3001", "nothing has been written", 6),
-    (["out_cb.reserve().store(3)", "x_cb.pop()"], "compute", TTLError, "TTL1003",
-     "block", 7),
+    (
+        ["dma(x_stream[0:1, 0], x_cb.reserve()).wait()"],
+        "datamovement",
+        ValueError,
+        "TTL2004",
+        "index slice",
+        7,
+    ),
+    (
+        ["dma(x_stream[0, 0], x_cb.reserve()).wait()", "dma(3, y_cb.reserve()).wait()"],
+        "datamovement",
+        TTLError,
+        "TTL1003",
+        "dma() moves blocks, not",
+        8,
+    ),
+    (
+        ["i = 0", "dma(x_stream[0, 0], x_cb.reserve()).wait()", "y_cb.reserve()"],
+        "datamovement",
+        TTLError,
+        "TTL3001",
+        "nothing has been written",
+        9,
+    ),
+    (
+        ["x_cb.pop()", "out_cb.reserve()"],
+        "compute",
+        TTLError,
+        "TTL3001",
+        "nothing has been written",
+        6,
+    ),
+    (
+        ["a = out_cb.reserve()", "a += x_cb.pop()"],
+        "compute",
+        TTLError,
+        "TTL3001",
+        "nothing has been written",
+        8,
+    ),
+    (
+        ["a = x_cb.pop()", "if core_index(0) == 1:", "    out_cb.reserve().store(a)"],
+        "compute",
+        TTLError,
+        "TTL3001",
+        "nothing has been written",
+        6,
+    ),
+    (["out_cb.reserve().store(3)", "x_cb.pop()"], "compute", TTLError, "TTL1003", "block", 7),
     (["a = x_cb.wait()"], "compute", TTLError, "TTL1004", "a circular buffer has no `wait`", 7),
     (["a = x_stream.shape"], "datamovement", TTLError, "TTL1004", "a stream has no `shape`", 7),
-    (["a = x_cb.reserve()", "dma(x_stream[0, 0], a).wait()",
-      "dma(a, a, core=(0, 5), mcast=(1, 1)).wait()"], "datamovement", TTLError, "TTL1008",
-     "is not in the grid", 9),
-    (["for i in range(1):", "    a = x_cb.pop()", "out_cb.reserve().store(a)"], "compute",
-     TTLError, "TTL3001", "it was released", 9),
-    (["if core_index(0) == 0:", "    a = x_cb.pop()", "else:", "    a = x_cb.pop()",
-      "out_cb.reserve().store(a)"], "compute", TTLError, "TTL3001", "it was released", 11),
-    (["out_cb.reserve().store(transpose(x_cb.pop()) @ y_cb.pop())"], "compute", ValueError,
-     "TTL2003", "rows", 7),
-]  # fmt: skip
+    (
+        [
+            "a = x_cb.reserve()",
+            "dma(x_stream[0, 0], a).wait()",
+            "dma(a, a, core=(0, 5), mcast=(1, 1)).wait()",
+        ],
+        "datamovement",
+        TTLError,
+        "TTL1008",
+        "is not in the grid",
+        9,
+    ),
+    (
+        ["for i in range(1):", "    a = x_cb.pop()", "out_cb.reserve().store(a)"],
+        "compute",
+        TTLError,
+        "TTL3001",
+        "it was released",
+        9,
+    ),
+    (
+        [
+            "if core_index(0) == 0:",
+            "    a = x_cb.pop()",
+            "else:",
+            "    a = x_cb.pop()",
+            "out_cb.reserve().store(a)",
+        ],
+        "compute",
+        TTLError,
+        "TTL3001",
+        "it was released",
+        11,
+    ),
+    (
+        ["out_cb.reserve().store(transpose(x_cb.pop()) @ y_cb.pop())"],
+        "compute",
+        ValueError,
+        "TTL2003",
+        "rows",
+        7,
+    ),
+]
 
 
 @pytest.mark.parametrize(("body", "kind", "error", "code", "text", "line"), WRONG)

@@ -45,9 +45,15 @@ def _package() -> Path:
 def _cluster(chip: str) -> dict[str, Any]:
     board, board_id = BOARDS[chip]
     masks = dict.fromkeys(
-        ("harvest_mask", "dram_harvesting_mask", "eth_harvesting_mask", "pcie_harvesting_mask",
-         "l2cpu_harvesting_mask"), 0,
-    )  # fmt: skip
+        (
+            "harvest_mask",
+            "dram_harvesting_mask",
+            "eth_harvesting_mask",
+            "pcie_harvesting_mask",
+            "l2cpu_harvesting_mask",
+        ),
+        0,
+    )
     return {
         "arch": {0: chip},
         "chips": {0: [0, 0, 0, 0]} if chip == "wormhole_b0" else {},

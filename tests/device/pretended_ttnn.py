@@ -94,5 +94,3 @@ def _profile(device: Any) -> None:
         for phase, cycles in (("START", 100 + start), ("END", 900 + start)):
             rows.append(f"0,1,1,{processor},1,{cycles},0,1,,,{name}-KERNEL,ZONE_{phase},1,k.cpp,")
     log.write_text(HEAD + "\n".join(rows) + "\n")
-
-

@@ -59,14 +59,16 @@ def recorded_operation(
         name="recorded",
         target=target,
         device_api="0.81",
-        kernels=tuple(_kernel(each, number, indices, expected, addresses)
-                      for number, each in enumerate(fields["kernels"])),
+        kernels=tuple(
+            _kernel(each, number, indices, expected, addresses)
+            for number, each in enumerate(fields["kernels"])
+        ),
         buffers=tuple(_buffer(each, wide, addresses) for each in fields["cbs"]),
         operands=tuple(operands),
         core_range=(tuple(corners[0]), tuple(corners[1])),
         semaphores=tuple(SemaphorePlan(s["id"], s["initial_value"]) for s in fields["semaphores"]),
         pipe_scratch_bytes=scratch_bytes,
-    )  # fmt: skip
+    )
 
 
 def _wide_buffers(kernels: Sequence[Fields]) -> set[int]:
@@ -117,7 +119,13 @@ def _buffer(fields: Fields, wide: set[int], addresses: Sequence[int]) -> Buffer:
     count = fields["total_size"] // size
     place = fields["buffer_address"]
     return Buffer(
-        f"buffer_{index}", index, name, count, 1, index in wide, row_bytes=rows,
+        f"buffer_{index}",
+        index,
+        name,
+        count,
+        1,
+        index in wide,
+        row_bytes=rows,
         tensor=None if place is None else addresses.index(place),
         tensor_offset=fields["address_offset"],
-    )  # fmt: skip
+    )

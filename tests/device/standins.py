@@ -177,10 +177,15 @@ def standin_module() -> ModuleType:
     """A ttnn whose descriptors have no behaviour of their own."""
     ttnn: Any = ModuleType("ttnn_standin")
     for name in (
-        "ProgramDescriptor", "KernelDescriptor", "CBDescriptor", "CBFormatDescriptor",
-        "SemaphoreDescriptor", "ComputeConfigDescriptor", "ReaderConfigDescriptor",
+        "ProgramDescriptor",
+        "KernelDescriptor",
+        "CBDescriptor",
+        "CBFormatDescriptor",
+        "SemaphoreDescriptor",
+        "ComputeConfigDescriptor",
+        "ReaderConfigDescriptor",
         "WriterConfigDescriptor",
-    ):  # fmt: skip
+    ):
         setattr(ttnn, name, type(name, (Remembered,), {}))
     ttnn.MeshProgramDescriptor = type("MeshProgramDescriptor", (dict,), {})
     ttnn.MeshCoordinateRange = lambda *corners: corners

@@ -182,9 +182,7 @@ def test_a_call_with_real_types_reaches_generic_op(name: str) -> None:
 def test_a_mesh_gets_the_program_on_each_of_its_devices() -> None:
     """With the mesh descriptors of the real ttnn: they are handed over and read back."""
     example = str(EXAMPLES / "elementwise.py")
-    found = json.loads(
-        run_in_environment(READ_BACK, "--mesh", example, OPERATIONS["elementwise"])
-    )
+    found = json.loads(run_in_environment(READ_BACK, "--mesh", example, OPERATIONS["elementwise"]))
     whole, part, reversed_tensors = found
     fields = expected(compile_example("elementwise"))
     everywhere = "MeshCoordinateRange(start=MeshCoordinate([0, 0]), end=MeshCoordinate([1, 1]))"

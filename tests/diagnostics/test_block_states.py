@@ -166,9 +166,14 @@ MENTIONED = {
 @pytest.mark.parametrize("backend", ["sim", "host"])
 @pytest.mark.parametrize(("state", "way", "event"), HARMLESS, ids=named)
 def test_it_is_mentioned(
-    state: State, way: Way, event: Event, backend: str, tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+    state: State,
+    way: Way,
+    event: Event,
+    backend: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TTL_BACKEND", backend)
     monkeypatch.setattr(PROCESS_DRIVER, "remarks", Remarks())
@@ -185,9 +190,13 @@ def test_it_is_mentioned(
 @pytest.mark.parametrize("backend", ["sim", "host"])
 @pytest.mark.parametrize(("state", "way", "event"), CASES, ids=named)
 def test_it_is_refused(
-    state: State, way: Way, event: Event, backend: str, tmp_path: Path,
+    state: State,
+    way: Way,
+    event: Event,
+    backend: str,
+    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TTL_BACKEND", backend)
     text = source(way, event)

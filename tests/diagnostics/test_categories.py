@@ -50,7 +50,8 @@ CATEGORIES: dict[str, tuple[str, str]] = {
     "pipe without a receiver": ("TTL5001", "A pipe that nobody receives from"),
     "pipe without a sender": ("TTL5001", "A pipe that nobody sends to"),
     "pipe used too often": (
-        "TTL5001", "A pipe whose source sends more often than it is received from",
+        "TTL5001",
+        "A pipe whose source sends more often than it is received from",
     ),
     "pipe outside the grid": ("TTL1008", FIRST),
     "pipe outside its function": ("TTL3008", "A pipe outside its function"),
@@ -73,7 +74,7 @@ CATEGORIES: dict[str, tuple[str, str]] = {
     "old spelling": ("TTL1018", FIRST),
     "captured state written": ("TTL1016", FIRST),
     "padding in a reduction": ("TTL2008", FIRST),
-}  # fmt: skip
+}
 
 ROW = re.compile(r"\|---\|---\|---\|\n\| (.*?) \| (.*?) \| (.*?) \|")
 

@@ -89,9 +89,13 @@ def test_what_to_write_for_a_number_works(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "expression", ["ttl.math.transpose({})", "ttl.math.broadcast({}, dims=[0])",
-                   "ttl.math.reduce_sum({}, dims=[0])"],
-)  # fmt: skip
+    "expression",
+    [
+        "ttl.math.transpose({})",
+        "ttl.math.broadcast({}, dims=[0])",
+        "ttl.math.reduce_sum({}, dims=[0])",
+    ],
+)
 def test_a_number_for_an_operation_that_needs_a_shape(expression: str) -> None:
     found = mistake(f"y_blk.store({expression.format(2)})", 1, 1)
     written = "ttl.math.fill(2, shape=(1, 1))"

@@ -98,23 +98,49 @@ def operation(a):
 
 # A block in the place of something else.
 OF_BLOCKS = (
-    "x = min(blk)", "x = max(blk)", "x = sum(blk)", "x = sorted(blk)", "x = range(blk)",
-    "x = range(0, blk)", "x = int(blk)", "x = float(blk)", "x = list(blk)", "x = dict(blk)",
-    "x = divmod(blk, 2)", "x = blk()", "x = 1 in blk", "x = not blk", "x = ~blk", "x = blk << 1",
-    "x = 2 ** blk", "x = blk and 1", "x, y = blk", "x = [*blk]", "blk -= 1", "assert blk",
-    "for x in blk: pass", "while blk: pass", "import math; x = math.exp(blk)",
-    "import numpy; x = numpy.exp(blk)", "x = [i for i in a[0, 0]]",
-)  # fmt: skip
+    "x = min(blk)",
+    "x = max(blk)",
+    "x = sum(blk)",
+    "x = sorted(blk)",
+    "x = range(blk)",
+    "x = range(0, blk)",
+    "x = int(blk)",
+    "x = float(blk)",
+    "x = list(blk)",
+    "x = dict(blk)",
+    "x = divmod(blk, 2)",
+    "x = blk()",
+    "x = 1 in blk",
+    "x = not blk",
+    "x = ~blk",
+    "x = blk << 1",
+    "x = 2 ** blk",
+    "x = blk and 1",
+    "x, y = blk",
+    "x = [*blk]",
+    "blk -= 1",
+    "assert blk",
+    "for x in blk: pass",
+    "while blk: pass",
+    "import math; x = math.exp(blk)",
+    "import numpy; x = numpy.exp(blk)",
+    "x = [i for i in a[0, 0]]",
+)
 INDEXED = (
-    "x = blk[0]", "x = blk[row]", "x = blk[0, 0]", "x = blk[0:1]", "x = blk[:, 0:1]", "blk[0] = 1",
-    "blk[0, 0] += 1", "del blk[0]", "x = a[0, 0][0]",
-)  # fmt: skip
+    "x = blk[0]",
+    "x = blk[row]",
+    "x = blk[0, 0]",
+    "x = blk[0:1]",
+    "x = blk[:, 0:1]",
+    "blk[0] = 1",
+    "blk[0, 0] += 1",
+    "del blk[0]",
+    "x = a[0, 0][0]",
+)
 LATE = "if row == 1:\n            raise ValueError('late')"
 
 
-def found_by(
-    backends: tuple[str, ...], body: str, folder: Path, text: str = PROGRAM
-) -> list[str]:
+def found_by(backends: tuple[str, ...], body: str, folder: Path, text: str = PROGRAM) -> list[str]:
     """The first code that each reports; `check` is the compiler without a run."""
     path = folder / "program.py"
     path.write_text(text.replace("BODY", body))

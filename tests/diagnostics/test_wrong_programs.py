@@ -85,7 +85,6 @@ with a_dfb.wait() as blk:
 """
 
 
-
 def on_b(text: str) -> str:
     """The same through another net, with the other tensor and buffer."""
     return text.replace("a_dfb", "b_dfb").replace("a[", "b[").replace("net.", "other.")
@@ -218,7 +217,8 @@ PROGRAMS: dict[str, tuple[str, str | float]] = {
         "block-state",
     ),
     "b19 two nodes write one tile": (
-        copied("a_blk", grid="(2, 1)"), "race",
+        copied("a_blk", grid="(2, 1)"),
+        "race",
     ),
     "b20 a read and a write of two nodes": (
         program(
@@ -229,14 +229,14 @@ PROGRAMS: dict[str, tuple[str, str | float]] = {
         "race",
     ),
     "b21 matmul of (1, 2) and (1, 2)": (
-        program(
-            ADD.replace("+", "@"), LOAD.replace("[0, 0]", "[0:1, 0:2]"), SAVE, shape="(1, 2)"
-        ),
+        program(ADD.replace("+", "@"), LOAD.replace("[0, 0]", "[0:1, 0:2]"), SAVE, shape="(1, 2)"),
         "matmul-shapes",
     ),
     "b22 a broadcast is missing": (
         program(
-            ADD, LOAD, SAVE,
+            ADD,
+            LOAD,
+            SAVE,
             declare="a_dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 2))",
         ).replace("a[0, 0]", "a[0:1, 0:2]"),
         "shape-mismatch",
@@ -250,9 +250,7 @@ PROGRAMS: dict[str, tuple[str, str | float]] = {
     ),
     "b24 a block times 2.0 (legal)": (copied("a_blk * 2.0"), 2 * A),
     "b25 a message left in a pipe": (
-        program(
-            read=loop(SEND, 2) + RECEIVE, write=TAKE, declare=NET, grid="(2, 1)", count=4
-        ),
+        program(read=loop(SEND, 2) + RECEIVE, write=TAKE, declare=NET, grid="(2, 1)", count=4),
         "deadlock",
     ),
     "b26 two nets on one route (legal)": (
@@ -311,8 +309,12 @@ PROGRAMS: dict[str, tuple[str, str | float]] = {
         A,
     ),
     "b34 a captured list is written": (
-        program(read=LOAD_A + "seen.append(1)", compute="with a_dfb.wait() as x, "
-                "y_dfb.reserve() as y_blk:\n    y_blk.store(x)", write=SAVE, declare="seen = []"),
+        program(
+            read=LOAD_A + "seen.append(1)",
+            compute="with a_dfb.wait() as x, y_dfb.reserve() as y_blk:\n    y_blk.store(x)",
+            write=SAVE,
+            declare="seen = []",
+        ),
         "captured-written",
     ),
     "b35 bf16 rounds (legal)": (
@@ -388,7 +390,7 @@ PROGRAMS: dict[str, tuple[str, str | float]] = {
         ),
         "block-state",
     ),
-}  # fmt: skip
+}
 
 SHAPES = {"b39": (40, 40), "b15": (160, 32), "b38": (32, 96)}
 WIDE = ("b26", "b27")  # two nodes write y

@@ -83,9 +83,14 @@ class ComputeProgram:
         }
         body = self.body.replace("ROWS", str(rows)).replace("COLUMNS", str(columns))
         return TEMPLATE.format(
-            rows=rows, columns=columns, body=indent(body.strip("\n"), " " * 8), steps=self.steps,
-            count=self.count, options=self.options, **parts,
-        )  # fmt: skip
+            rows=rows,
+            columns=columns,
+            body=indent(body.strip("\n"), " " * 8),
+            steps=self.steps,
+            count=self.count,
+            options=self.options,
+            **parts,
+        )
 
     def arrays(self) -> list[np.ndarray]:
         rows, columns = (size * 32 for size in self.shape)

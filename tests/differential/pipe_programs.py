@@ -500,9 +500,7 @@ def overlapping(ranges: list[tuple[int, int]], width: int) -> Any:
 
     @ttl.operation(grid=(4, 2))
     def operation(a, y):
-        net = ttl.PipeNet(
-            [ttl.Pipe((i, 0), (slice(*ends), 1)) for i, ends in enumerate(ranges)]
-        )
+        net = ttl.PipeNet([ttl.Pipe((i, 0), (slice(*ends), 1)) for i, ends in enumerate(ranges)])
         out = ttl.make_dataflow_buffer_like(a, shape=(1, width))
         into = ttl.make_dataflow_buffer_like(a, shape=(1, width))
 

@@ -63,9 +63,7 @@ def tensors() -> list[ttnn.Tensor]:
 
 @pytest.mark.parametrize("fp32", [False, True])
 @pytest.mark.parametrize("name", FORMS)
-def test_both_backends_round_alike(
-    name: str, fp32: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_both_backends_round_alike(name: str, fp32: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     form, _ = FORMS[name]
     results = []
     for backend in ("sim", "host"):

@@ -38,9 +38,14 @@ DTYPES = {"bfloat16": ttnn.bfloat16, "float32": ttnn.float32}
 FLOATS = [name for name, dtype in ALL_DTYPES.items() if dtype.is_float]
 SAMPLE_SIZE = 4
 # The spacing at 1 of the registers' format, and of the block's. Block floats share an exponent.
-SPACING = {"bfloat16": (2.0**-7, 2.0**-7), "float32": (2.0**-23, 2.0**-23),
-           "float16": (2.0**-23, 2.0**-10), "bfloat8_b": (2.0**-7, 2.0**-6),
-           "bfloat4_b": (2.0**-7, 2.0**-2)}  # fmt: skip
+SPACING = {
+    "bfloat16": (2.0**-7, 2.0**-7),
+    "float32": (2.0**-23, 2.0**-23),
+    "float16": (2.0**-23, 2.0**-10),
+    "bfloat8_b": (2.0**-7, 2.0**-6),
+    "bfloat4_b": (2.0**-7, 2.0**-2),
+}
+
 
 def compiled_operations() -> list[BlockOp]:
     """On every element; those of shapes and the cast are in test_every_operation.py and, with what
@@ -134,8 +139,10 @@ def allowance(op: BlockOp, operands: list[np.ndarray], dtype: str, result: np.nd
     spacing, of_result = SPACING[dtype]
     bound: Callable[..., Any] | None = op.bound
     assert bound is not None
-    numbers = {name: np.float32(value) if isinstance(value, float) else value
-               for name, value in numbers_of(op).items()}  # fmt: skip
+    numbers = {
+        name: np.float32(value) if isinstance(value, float) else value
+        for name, value in numbers_of(op).items()
+    }
     magnitude = np.abs(result)
     if ALL_DTYPES[dtype].is_block_float:
         groups = magnitude.reshape(-1, 16).max(axis=1, keepdims=True)
@@ -221,9 +228,7 @@ with y_dfb.reserve() as y_blk:
 def test_integers_that_live_on(dtype: str) -> None:
     element_type, values, b_values = RANGES[dtype][0]
     assert_equal(
-        ComputeProgram(
-            CARRIED, (3, 3), 1, 3, dtype=element_type, values=values, b_values=b_values
-        )
+        ComputeProgram(CARRIED, (3, 3), 1, 3, dtype=element_type, values=values, b_values=b_values)
     )
 
 
@@ -337,59 +342,112 @@ def test_infinities_and_nan_as_integers(dtype: str) -> None:
 
 CASTS = {
     # element types of a and b (one), and of y: expressions
-    "bfloat16 to float32": (ttnn.bfloat16, ttnn.float32, [
-        "a_blk * b_blk + ttl.math.typecast(a_blk, ttnn.bfloat16)",
-        "ttl.math.typecast(a_blk * b_blk, ttnn.bfloat8_b)",
-        "ttl.math.typecast(a_blk * b_blk, ttnn.bfloat16)",
-        "ttl.math.typecast(ttl.math.typecast(a_blk, ttnn.bfloat4_b), ttnn.bfloat16) - b_blk",
-        "ttl.math.typecast(ttl.math.typecast(a_blk * 100, ttnn.int32) % 7, ttnn.float32)",
-        "ttl.math.typecast(a_blk * 100, ttnn.uint16) + 7",
-    ]),
-    "float32 to bfloat16": (ttnn.float32, ttnn.bfloat16, [
-        "a_blk + b_blk",
-        "ttl.math.typecast(a_blk, ttnn.bfloat16) * ttl.math.typecast(b_blk, ttnn.bfloat16)",
-    ]),
-    "bfloat8_b to bfloat16": (ttnn.bfloat8_b, ttnn.bfloat16, [
-        "a_blk * b_blk", "ttl.math.where(a_blk > b_blk, a_blk, -b_blk)",
-    ]),
+    "bfloat16 to float32": (
+        ttnn.bfloat16,
+        ttnn.float32,
+        [
+            "a_blk * b_blk + ttl.math.typecast(a_blk, ttnn.bfloat16)",
+            "ttl.math.typecast(a_blk * b_blk, ttnn.bfloat8_b)",
+            "ttl.math.typecast(a_blk * b_blk, ttnn.bfloat16)",
+            "ttl.math.typecast(ttl.math.typecast(a_blk, ttnn.bfloat4_b), ttnn.bfloat16) - b_blk",
+            "ttl.math.typecast(ttl.math.typecast(a_blk * 100, ttnn.int32) % 7, ttnn.float32)",
+            "ttl.math.typecast(a_blk * 100, ttnn.uint16) + 7",
+        ],
+    ),
+    "float32 to bfloat16": (
+        ttnn.float32,
+        ttnn.bfloat16,
+        [
+            "a_blk + b_blk",
+            "ttl.math.typecast(a_blk, ttnn.bfloat16) * ttl.math.typecast(b_blk, ttnn.bfloat16)",
+        ],
+    ),
+    "bfloat8_b to bfloat16": (
+        ttnn.bfloat8_b,
+        ttnn.bfloat16,
+        [
+            "a_blk * b_blk",
+            "ttl.math.where(a_blk > b_blk, a_blk, -b_blk)",
+        ],
+    ),
     "bfloat16 to bfloat4_b": (ttnn.bfloat16, ttnn.bfloat4_b, ["a_blk + b_blk"]),
     "bfloat4_b to bfloat8_b": (ttnn.bfloat4_b, ttnn.bfloat8_b, ["a_blk - b_blk"]),
-    "float32 to int32": (ttnn.float32, ttnn.int32, [
-        "ttl.math.typecast(a_blk * 1000, ttnn.int32) - ttl.math.typecast(b_blk, ttnn.int32)",
-        "ttl.math.typecast(ttl.math.typecast(a_blk * 1e6, ttnn.uint16), ttnn.int32)",
-        "ttl.math.typecast(ttl.math.typecast(a_blk * 1e9, ttnn.uint32), ttnn.int32)",
-        "ttl.math.typecast(ttl.math.typecast(a_blk * 1e9, ttnn.int32), ttnn.int32) * 3",
-        "ttl.math.typecast(a_blk * 1e12, ttnn.int32)",
-    ]),
-    "bfloat16 to uint16": (ttnn.bfloat16, ttnn.uint16, [
-        "ttl.math.typecast(a_blk * 1000.5, ttnn.uint16)",
-        "ttl.math.typecast(ttl.math.typecast(b_blk * 1e5, ttnn.int32), ttnn.uint16)",
-    ]),
-    "uint16 to float32": (ttnn.uint16, ttnn.float32, [
-        "a_blk - b_blk", "ttl.math.typecast(a_blk, ttnn.float32) / 2",
-    ]),
-    "int32 to bfloat16": (ttnn.int32, ttnn.bfloat16, [
-        "a_blk * b_blk", "ttl.math.typecast(a_blk, ttnn.bfloat16) + 0.5",
-    ]),
-    "uint32 to uint16": (ttnn.uint32, ttnn.uint16, [
-        "ttl.math.typecast(a_blk * b_blk, ttnn.uint16)",
-    ]),
-    "uint32 to uint8": (ttnn.uint32, ttnn.uint8, [
-        "ttl.math.typecast(a_blk * b_blk, ttnn.uint8)",
-        "ttl.math.typecast(ttl.math.typecast(a_blk + b_blk, ttnn.uint16), ttnn.uint8) + 250",
-    ]),
+    "float32 to int32": (
+        ttnn.float32,
+        ttnn.int32,
+        [
+            "ttl.math.typecast(a_blk * 1000, ttnn.int32) - ttl.math.typecast(b_blk, ttnn.int32)",
+            "ttl.math.typecast(ttl.math.typecast(a_blk * 1e6, ttnn.uint16), ttnn.int32)",
+            "ttl.math.typecast(ttl.math.typecast(a_blk * 1e9, ttnn.uint32), ttnn.int32)",
+            "ttl.math.typecast(ttl.math.typecast(a_blk * 1e9, ttnn.int32), ttnn.int32) * 3",
+            "ttl.math.typecast(a_blk * 1e12, ttnn.int32)",
+        ],
+    ),
+    "bfloat16 to uint16": (
+        ttnn.bfloat16,
+        ttnn.uint16,
+        [
+            "ttl.math.typecast(a_blk * 1000.5, ttnn.uint16)",
+            "ttl.math.typecast(ttl.math.typecast(b_blk * 1e5, ttnn.int32), ttnn.uint16)",
+        ],
+    ),
+    "uint16 to float32": (
+        ttnn.uint16,
+        ttnn.float32,
+        [
+            "a_blk - b_blk",
+            "ttl.math.typecast(a_blk, ttnn.float32) / 2",
+        ],
+    ),
+    "int32 to bfloat16": (
+        ttnn.int32,
+        ttnn.bfloat16,
+        [
+            "a_blk * b_blk",
+            "ttl.math.typecast(a_blk, ttnn.bfloat16) + 0.5",
+        ],
+    ),
+    "uint32 to uint16": (
+        ttnn.uint32,
+        ttnn.uint16,
+        [
+            "ttl.math.typecast(a_blk * b_blk, ttnn.uint16)",
+        ],
+    ),
+    "uint32 to uint8": (
+        ttnn.uint32,
+        ttnn.uint8,
+        [
+            "ttl.math.typecast(a_blk * b_blk, ttnn.uint8)",
+            "ttl.math.typecast(ttl.math.typecast(a_blk + b_blk, ttnn.uint16), ttnn.uint8) + 250",
+        ],
+    ),
     "uint8 to bfloat16": (ttnn.uint8, ttnn.bfloat16, ["a_blk - b_blk"]),
-    "float32 to uint8": (ttnn.float32, ttnn.uint8, [
-        "ttl.math.typecast(a_blk * 300, ttnn.uint8) * ttl.math.typecast(b_blk, ttnn.uint8)",
-    ]),
-    "float16 to float32": (ttnn.float16, ttnn.float32, [
-        "a_blk * b_blk", "ttl.math.typecast(a_blk / b_blk, ttnn.bfloat16)",
-    ]),
+    "float32 to uint8": (
+        ttnn.float32,
+        ttnn.uint8,
+        [
+            "ttl.math.typecast(a_blk * 300, ttnn.uint8) * ttl.math.typecast(b_blk, ttnn.uint8)",
+        ],
+    ),
+    "float16 to float32": (
+        ttnn.float16,
+        ttnn.float32,
+        [
+            "a_blk * b_blk",
+            "ttl.math.typecast(a_blk / b_blk, ttnn.bfloat16)",
+        ],
+    ),
     "float32 to float16": (ttnn.float32, ttnn.float16, ["a_blk * b_blk", "a_blk * 1e6 + b_blk"]),
-    "float16 to float16": (ttnn.float16, ttnn.float16, [
-        "a_blk + b_blk", "ttl.math.where(a_blk > b_blk, -a_blk, b_blk * 3)",
-    ]),
-}  # fmt: skip
+    "float16 to float16": (
+        ttnn.float16,
+        ttnn.float16,
+        [
+            "a_blk + b_blk",
+            "ttl.math.where(a_blk > b_blk, -a_blk, b_blk * 3)",
+        ],
+    ),
+}
 
 
 @pytest.mark.parametrize("name", CASTS)
@@ -410,10 +468,15 @@ def test_large_integers_are_rounded_once(dtype: str, out_dtype: str) -> None:
     element_type, values, _ = RANGES[dtype][0]
     assert_equal(
         ComputeProgram(
-            stores(texts), (2, 3), 1, 2, dtype=element_type, out_dtype=getattr(ttnn, out_dtype),
+            stores(texts),
+            (2, 3),
+            1,
+            2,
+            dtype=element_type,
+            out_dtype=getattr(ttnn, out_dtype),
             values=values,
         )
-    )  # fmt: skip
+    )
 
 
 FILLS = [
@@ -445,10 +508,12 @@ def test_numbers_that_are_known_when_the_kernel_runs(dtype: str) -> None:
     whole = dtype in RANGES
     assert_equal(
         ComputeProgram(
-            RUN_TIME_NUMBERS, count=7, dtype=getattr(ttnn, dtype),
+            RUN_TIME_NUMBERS,
+            count=7,
+            dtype=getattr(ttnn, dtype),
             values=(0, 9) if whole else (-2.0, 2.0),
         )
-    )  # fmt: skip
+    )
 
 
 RUN_TIME_FLOATS = """

@@ -350,9 +350,7 @@ def test_close(dtype: object, shape: tuple[int, int]) -> None:
     for name, simulated, compiled in run_all(PRODUCTS, shape, dtype=dtype):
         scale = np.abs(simulated).max()
         assert scale > 1
-        np.testing.assert_allclose(
-            compiled, simulated, tolerance, tolerance * scale, err_msg=name
-        )
+        np.testing.assert_allclose(compiled, simulated, tolerance, tolerance * scale, err_msg=name)
 
 
 def test_a_sum_is_rounded_once() -> None:

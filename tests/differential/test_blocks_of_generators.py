@@ -239,11 +239,19 @@ def waited_for_under_a_condition(x, y, x_dfb, y_dfb, sent, net):
 
 
 PROGRAMS = [
-    a_generator_of_blocks, a_generator_that_pushes, numbered_blocks,
-    a_generator_expression_of_blocks, a_generator_of_places, a_generator_that_is_left_in_a_with,
-    two_of_three, held_into_a_loop, released_in_one_iteration, released_in_the_last_iteration,
-    received_on_some_nodes, waited_for_under_a_condition,
-]  # fmt: skip
+    a_generator_of_blocks,
+    a_generator_that_pushes,
+    numbered_blocks,
+    a_generator_expression_of_blocks,
+    a_generator_of_places,
+    a_generator_that_is_left_in_a_with,
+    two_of_three,
+    held_into_a_loop,
+    released_in_one_iteration,
+    released_in_the_last_iteration,
+    received_on_some_nodes,
+    waited_for_under_a_condition,
+]
 
 
 @pytest.mark.parametrize("kernels", PROGRAMS)

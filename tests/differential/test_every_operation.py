@@ -32,9 +32,12 @@ from ttl.semantics.types import BlockType
 
 # How far a sum in another order may be off, relative to the largest number of the result.
 TOLERANCE = {
-    "bfloat16": 2.0**-7, "float16": 2.0**-10, "float32": 2.0**-20,
-    "bfloat8_b": 2.0**-6, "bfloat4_b": 2.0**-2,
-}  # fmt: skip
+    "bfloat16": 2.0**-7,
+    "float16": 2.0**-10,
+    "float32": 2.0**-20,
+    "bfloat8_b": 2.0**-6,
+    "bfloat4_b": 2.0**-2,
+}
 # What a parameter that decides the type of the result is given, for blocks of (rows, columns).
 DIMS: tuple[Any, ...] = ([-1], [-2], [-2, -1], [0])
 
@@ -48,9 +51,13 @@ def operations_on_shapes() -> list[BlockOp]:
 def blocks_of(shape: tuple[int, int]) -> dict[str, Shape]:
     rows, columns = shape
     return {
-        "x": shape, "w": (columns, rows), "row": (1, columns), "column": (rows, 1), "tile": (1, 1),
+        "x": shape,
+        "w": (columns, rows),
+        "row": (1, columns),
+        "column": (rows, 1),
+        "tile": (1, 1),
         "outer": (1, rows, columns),
-    }  # fmt: skip
+    }
 
 
 def choices_of(parameter: Parameter, shape: tuple[int, int]) -> tuple[Any, ...]:
@@ -77,8 +84,9 @@ def accepted_calls(
 ) -> Iterator[tuple[str, Shape]]:
     """Those that the type rule has no objection to; operands that may be `number` are."""
     for operands in product(*((number,) if name in op.scalars else blocks for name in op.names)):
-        types = [BlockType(blocks.get(name), bfloat16 if name in blocks else None)
-                 for name in operands]  # fmt: skip
+        types = [
+            BlockType(blocks.get(name), bfloat16 if name in blocks else None) for name in operands
+        ]
         for left_out in ({}, {"shape": None}):
             try:
                 bound = bind(op, operands, parameters | left_out)[1]

@@ -55,8 +55,12 @@ class Oldest(Renaming):
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
         self.generic_visit(node)
-        bare = [each.func if isinstance(each, ast.Call) and not each.args and not each.keywords
-                else each for each in node.decorator_list]  # fmt: skip
+        bare = [
+            each.func
+            if isinstance(each, ast.Call) and not each.args and not each.keywords
+            else each
+            for each in node.decorator_list
+        ]
         node.decorator_list = bare
         return node
 

@@ -50,17 +50,20 @@ RIGHT = {
     "a count": ("count = 0", "if count == 0: held.pop()", "count += 1"),
     "the iteration": ("", "if i == 0: held.pop()", ""),
     "of two": (
-        "one, two = True, False", "if one and not two: held.pop(); one = False", "two = False",
+        "one, two = True, False",
+        "if one and not two: held.pop(); one = False",
+        "two = False",
     ),
-}  # fmt: skip
+}
 UNTRANSLATED = {
     "the node's": ("first = node == 0", "if first: held.pop(); first = False", ""),
     "in the middle": ("", "if i == 50: held.pop()", ""),
     "of a loop that ends": (
         "for k in range(300):\n            if k == 7: held.pop()\n            if k == 7: break",
-        "", "",
+        "",
+        "",
     ),
-}  # fmt: skip
+}
 WRONG = {
     "in each": ("", "held.pop()", ""),
     "in some": ("", "if i % 100 == 0: held.pop()", ""),

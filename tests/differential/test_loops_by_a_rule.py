@@ -117,9 +117,7 @@ def starts_and_ends(x, x_dfb, count):
 
 
 @pytest.mark.parametrize("count", COUNTS)
-@pytest.mark.parametrize(
-    "step", [waits_one_later, reads_one_ahead, counts_down, starts_and_ends]
-)
+@pytest.mark.parametrize("step", [waits_one_later, reads_one_ahead, counts_down, starts_and_ends])
 def test_first_and_last_iterations_differ(step: Callable[..., Any], count: int) -> None:
     agree(read_with(step)(count))
 

@@ -166,42 +166,55 @@ WORKING: dict[str, tuple[Make, Use, list[float]]] = {
     "partial": (lambda n: partial(times, k=n), lambda x, m: m(x), [2, 3, 4]),
     "partial that is overruled": (lambda n: partial(times, k=n), lambda x, m: m(x, j=5), [5, 6, 7]),
     "partial of places": (
-        lambda n: partial(lambda k, x: x * (k + 1), n), lambda x, m: m(x), [1, 2, 3]
+        lambda n: partial(lambda k, x: x * (k + 1), n),
+        lambda x, m: m(x),
+        [1, 2, 3],
     ),
     "partial of a closure": (
-        lambda n: partial(lambda x, k: x * (k + n), k=n), lambda x, m: m(x), [0, 2, 4]
+        lambda n: partial(lambda x, k: x * (k + n), k=n),
+        lambda x, m: m(x),
+        [0, 2, 4],
     ),
-    "partial of a method": (
-        lambda n: partial(Scale(n).times, k=n), lambda x, m: m(x), [0, 2, 6]
-    ),
+    "partial of a method": (lambda n: partial(Scale(n).times, k=n), lambda x, m: m(x), [0, 2, 6]),
     "partials in a list": (
-        lambda n: [partial(times, k=n), partial(times, k=3)], lambda x, m: m[0](m[1](x)),
+        lambda n: [partial(times, k=n), partial(times, k=3)],
+        lambda x, m: m[0](m[1](x)),
         [10, 15, 20],
     ),
     "parts of a partial": (
-        lambda n: partial(times, k=n), lambda x, m: m.func(x, *m.args, **m.keywords), [2, 3, 4]
+        lambda n: partial(times, k=n),
+        lambda x, m: m.func(x, *m.args, **m.keywords),
+        [2, 3, 4],
     ),
     "functions of other codes": (
-        lambda n: (lambda x: x * n) if n else (lambda x: x + 4), lambda x, m: m(x), [5, 1, 2]
+        lambda n: (lambda x: x * n) if n else (lambda x: x + 4),
+        lambda x, m: m(x),
+        [5, 1, 2],
     ),
     "functions of Python": (lambda n: max if n else min, lambda x, m: x * m(2, 3), [2, 3, 3]),
     "object or nothing": (
-        lambda n: Scale(n) if n else None, lambda x, m: x if m is None else m.times(x), [1, 2, 3]
+        lambda n: Scale(n) if n else None,
+        lambda x, m: x if m is None else m.times(x),
+        [1, 2, 3],
     ),
     "list": (lambda n: [n, 2 * n, 3], lambda x, m: x * m[1], [0, 2, 4]),
-    "list at a place of the run": (
-        lambda n: [n, 2 * n, 3], lambda x, m: x * m[here()], [0, 2, 3]
-    ),
+    "list at a place of the run": (lambda n: [n, 2 * n, 3], lambda x, m: x * m[here()], [0, 2, 3]),
     "lists of other lengths": (lambda n: [n] * n, lambda x, m: x * sum(m), [0, 1, 4]),
     "objects in a list": (
-        lambda n: [Scale(n), Scale(2 * n)], lambda x, m: m[0].times(x) + m[1].times(x), [2, 5, 8]
+        lambda n: [Scale(n), Scale(2 * n)],
+        lambda x, m: m[0].times(x) + m[1].times(x),
+        [2, 5, 8],
     ),
     "dict": (lambda n: {"a": n, "b": 2 * n}, lambda x, m: x * m["b"], [0, 2, 4]),
     "dict with defaults": (
-        lambda n: {"a": n}, lambda x, m: x * (m.get("a", 3) + m.get("c", 3)), [3, 4, 5]
+        lambda n: {"a": n},
+        lambda x, m: x * (m.get("a", 3) + m.get("c", 3)),
+        [3, 4, 5],
     ),
     "dict of more than 32 bits": (
-        lambda n: {"a": n, "b": 0.1 * n, "c": 2**40 + n}, lambda x, m: x * m["a"], [0, 1, 2]
+        lambda n: {"a": n, "b": 0.1 * n, "c": 2**40 + n},
+        lambda x, m: x * m["a"],
+        [0, 1, 2],
     ),
     "objects in a dict": (lambda n: {"a": Scale(n)}, lambda x, m: m["a"].times(x), [1, 2, 3]),
     "dicts with other keys": (lambda n: {n: n + 1}, lambda x, m: x * sum(m.values()), [1, 2, 3]),
@@ -226,7 +239,7 @@ WORKING: dict[str, tuple[Make, Use, list[float]]] = {
     "arrays in a list": (lambda n: [numbers(n)] * 2, lambda x, m: x * m[1][2], [0, 2, 4]),
     "one array for all": (lambda n: np.arange(5), lambda x, m: x * m[here()], [0, 1, 2]),
     "array as an index": (numbers, lambda x, m: x * [1, 2, 3, 4, 5][m[1]], [1, 2, 3]),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("backend", ["sim", "host"])

@@ -45,9 +45,7 @@ def run_on(
     arrays: list[np.ndarray],
     layout: Any = ttnn.TILE_LAYOUT,
 ) -> list[Any]:
-    tensors = [
-        ttl.from_numpy(a, dtype=ttnn.float32, layout=layout, device=DEVICE) for a in arrays
-    ]
+    tensors = [ttl.from_numpy(a, dtype=ttnn.float32, layout=layout, device=DEVICE) for a in arrays]
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TTL_BACKEND", backend)
         if seed is not None:

@@ -57,9 +57,12 @@ INDENTS = {"compute": 16, "computed": 16, "start": 8, "read": 16, "write": 16}
 def text(shape: tuple[int, ...] = (1, 2), **places: str) -> str:
     *leading, rows, columns = shape
     part = ", ".join(
-        [*(f"0:{size}" for size in leading), f"i * {rows} : i * {rows} + {rows}",
-         f"x * {columns} : x * {columns} + {columns}"]
-    )  # fmt: skip
+        [
+            *(f"0:{size}" for size in leading),
+            f"i * {rows} : i * {rows} + {rows}",
+            f"x * {columns} : x * {columns} + {columns}",
+        ]
+    )
     bodies = {
         place: indent(places.get(place, "pass").strip("\n"), " " * width)
         for place, width in INDENTS.items()
@@ -231,8 +234,15 @@ def test_kernels_that_print_are_accepted_by_the_headers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
 ) -> None:
     places: dict[str, str] = {}
-    shown = ("texts and scalars", "formats", "blocks", "buffers", "threads", "tensors",
-             "separators and ends")  # fmt: skip
+    shown = (
+        "texts and scalars",
+        "formats",
+        "blocks",
+        "buffers",
+        "threads",
+        "tensors",
+        "separators and ends",
+    )
     for name in shown:
         for place, body in PRINTS[name].items():
             places[place] = places.get(place, "") + "\n" + body

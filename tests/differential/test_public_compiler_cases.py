@@ -122,37 +122,46 @@ RIGHT = {
 # What is different, and the diagnostic.
 SILENT: dict[str, tuple[dict[str, str], str]] = {
     "e17 never written": (
-        {"compute": "with a_dfb.wait() as x, y_dfb.reserve() as y_blk: z = x + x"}, "TTL3001"
+        {"compute": "with a_dfb.wait() as x, y_dfb.reserve() as y_blk: z = x + x"},
+        "TTL3001",
     ),
     "e19 double push": (
         {"read": "blk = a_dfb.reserve(); ttl.copy(a[0, 0], blk).wait(); blk.push(); blk.push()"},
         "TTL3001",
     ),
     "e33 extent": (
-        {"read": "with a_dfb.reserve() as blk: ttl.copy(a[0:2, 0:1], blk).wait()"}, "TTL2001"
+        {"read": "with a_dfb.reserve() as blk: ttl.copy(a[0:2, 0:1], blk).wait()"},
+        "TTL2001",
     ),
     "e34 out of bounds": (
-        {"read": "with a_dfb.reserve() as blk: ttl.copy(a[7, 0], blk).wait()"}, "TTL2004"
+        {"read": "with a_dfb.reserve() as blk: ttl.copy(a[7, 0], blk).wait()"},
+        "TTL2004",
     ),
     "e36 pop of a reserved block": (
-        {"read": "blk = a_dfb.reserve(); ttl.copy(a[0, 0], blk).wait(); blk.pop()"}, "TTL3001"
+        {"read": "blk = a_dfb.reserve(); ttl.copy(a[0, 0], blk).wait(); blk.pop()"},
+        "TTL3001",
     ),
     "e36 push of a waited block": (
-        {"write": "blk = y_dfb.wait(); ttl.copy(blk, y[0, 0]).wait(); blk.push()"}, "TTL3001"
+        {"write": "blk = y_dfb.wait(); ttl.copy(blk, y[0, 0]).wait(); blk.push()"},
+        "TTL3001",
     ),
     "e37 use after pop": (
-        {"write": "blk = y_dfb.wait(); ttl.copy(blk, y[0, 0]).wait(); blk.pop(); "
-                  "ttl.copy(blk, y[0, 0]).wait()"},
+        {
+            "write": "blk = y_dfb.wait(); ttl.copy(blk, y[0, 0]).wait(); blk.pop(); "
+            "ttl.copy(blk, y[0, 0]).wait()"
+        },
         "TTL3001",
     ),
     "e38 copy in compute": (
-        {"compute": "with a_dfb.wait() as blk: ttl.copy(blk, y[0, 0]).wait()"}, "TTL1002"
+        {"compute": "with a_dfb.wait() as blk: ttl.copy(blk, y[0, 0]).wait()"},
+        "TTL1002",
     ),
     "e39 math in data movement": (
-        {"read": "with a_dfb.reserve() as blk: blk.store(ttl.math.fill(1))"}, "TTL1002"
+        {"read": "with a_dfb.reserve() as blk: blk.store(ttl.math.fill(1))"},
+        "TTL1002",
     ),
     "two compute kernels": ({"kind": "compute", "read": "pass"}, "TTL1006"),
-}  # fmt: skip
+}
 
 
 def operation_of(folder: Path, changes: dict[str, str]) -> Any:

@@ -409,8 +409,16 @@ def values_and_shapes(x, node):
             case _:
                 return 9
 
-    return x * (pick(0) + pick(1) * 100 + pick((3, 4)) + pick("abc") + pick(None)
-                + pick([1, 2, 3, (4, 5)]) + pick({"k": 11, "l": (1, 2)}) + pick({}))  # fmt: skip
+    return x * (
+        pick(0)
+        + pick(1) * 100
+        + pick((3, 4))
+        + pick("abc")
+        + pick(None)
+        + pick([1, 2, 3, (4, 5)])
+        + pick({"k": 11, "l": (1, 2)})
+        + pick({})
+    )
 
 
 def numbers_with_conditions(x, node):

@@ -85,7 +85,7 @@ COMPILED = (
     "found = len(f'{n}' * 3)",
     "found = int(f'{n}') + 1",
     "found = isinstance(f'{n}', str) + 1",
-)  # fmt: skip
+)
 NOT_COMPILED = (
     "x = [3, 4, 5]\nx.append(n)\nx.remove(n)\nfound = x[0]",
     "x = [n, 1, 0]\nx.sort()\nfound = x[0]",

@@ -43,14 +43,10 @@ def blocks_of(shape: Shape) -> dict[str, Shape]:
 @CHIPS
 @SHAPES
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_rows(
-    shape: Shape, dtype: str, chip: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows(shape: Shape, dtype: str, chip: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TTL_TARGET", chip)
     results = [(text.replace("SHAPE", str(shape)), shape) for text in ROWS.values()]
-    program = ShapeProgram(
-        blocks_of(shape), results, DTYPES[dtype], ", fp32_dest_acc_en=True"
-    )
+    program = ShapeProgram(blocks_of(shape), results, DTYPES[dtype], ", fp32_dest_acc_en=True")
     check_close(program, TOLERANCE[dtype])
 
 

@@ -214,16 +214,16 @@ CONSUMERS: dict[str, Callable[[str, Shape], tuple[str, Shape]]] = {
     "block -": lambda p, s: (f"{beside(s)} - {p}", s),
     "* block": lambda p, s: (f"{p} * {beside(s)}", s),
     "broadcast": lambda p, s: (
-        f"ttl.math.broadcast({first_column(p, s)}, dims=[-1], shape={(s[0], 3)})", (s[0], 3)
+        f"ttl.math.broadcast({first_column(p, s)}, dims=[-1], shape={(s[0], 3)})",
+        (s[0], 3),
     ),
     "reduction": lambda p, s: (f"ttl.math.reduce_sum({p}, 0.5, dims=[-2])", (1, s[1])),
     "maximum": lambda p, s: (f"ttl.math.reduce_max({p}, dims=[-1])", (s[0], 1)),
-    "left of @": lambda p, s: (f"{p} @ {'x' if s[1] == 2 else 'ttl.math.transpose(c)'}",
-                               (s[0], 2)),
+    "left of @": lambda p, s: (f"{p} @ {'x' if s[1] == 2 else 'ttl.math.transpose(c)'}", (s[0], 2)),
     "right of @": lambda p, s: (f"{'x' if s[0] == 2 else 'c'} @ {p}", (2, s[1])),
     "transposition": lambda p, s: (f"ttl.math.transpose({p})", s[::-1]),
     "view": lambda p, s: (f"ttl.math.unsqueeze({p}, 0)", (1, *s)),
-}  # fmt: skip
+}
 
 
 def beside(shape: Shape) -> str:

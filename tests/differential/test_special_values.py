@@ -83,14 +83,16 @@ def check(ops: list[BlockOp], dtype: DType, options: str = "") -> None:
     check_pairs(divides, dtype, options, divides=True)
 
 
-def check_pairs(
-    ops: list[BlockOp], dtype: DType, options: str = "", divides: bool = False
-) -> None:
+def check_pairs(ops: list[BlockOp], dtype: DType, options: str = "", divides: bool = False) -> None:
     texts = [text_of(op, dtype) for op in ops]
     program = OnPairs(
-        stores(texts), shape_for(dtype), count=len(texts), dtype=dtype, options=options,
+        stores(texts),
+        shape_for(dtype),
+        count=len(texts),
+        dtype=dtype,
+        options=options,
         divides=divides,
-    )  # fmt: skip
+    )
     a, b, _ = program.inputs()
     spelling = "float16" if options and dtype.spelling == "bfloat16" else dtype.spelling
     for op, text, (simulated, compiled) in zip(ops, texts, program.both(), strict=True):
@@ -168,21 +170,26 @@ def check_tiles(dtype: DType) -> None:
 # The signs of NaN and of zeros, where sums, minima, scalers and functions of these meet them.
 FLIPPED = "ttl.math.neg(ttl.math.abs(a_blk * 0))"  # -0 and NaN
 SIGNS = [
-    *(f"ttl.math.reduce_{how}({x}, {scaler}dims={d}{options})"
-      for how, x, scaler, d, options in (
-          ("sum", "ttl.math.neg(a_blk)", "", "[-1]", ""),
-          ("sum", "a_blk", "-2, ", "[-1]", ""),
-          ("sum", FLIPPED, "", "[-2]", ", exact_f32=True"),
-          ("min", FLIPPED, "-0.3, ", "[-2]", ", exact_f32=True"),
-          ("max", "a_blk", "-2, ", "[-2, -1]", ""),
-          ("mean", FLIPPED, "-2, ", "[-1]", ""),
-      )),
+    *(
+        f"ttl.math.reduce_{how}({x}, {scaler}dims={d}{options})"
+        for how, x, scaler, d, options in (
+            ("sum", "ttl.math.neg(a_blk)", "", "[-1]", ""),
+            ("sum", "a_blk", "-2, ", "[-1]", ""),
+            ("sum", FLIPPED, "", "[-2]", ", exact_f32=True"),
+            ("min", FLIPPED, "-0.3, ", "[-2]", ", exact_f32=True"),
+            ("max", "a_blk", "-2, ", "[-2, -1]", ""),
+            ("mean", FLIPPED, "-2, ", "[-1]", ""),
+        )
+    ),
     *(f"ttl.math.broadcast(ttl.math.neg(b_blk), dims={d})" for d in DIMS),
-    "ttl.math.relu(a_blk + b_blk)", "ttl.math.signbit(a_blk - b_blk)",
-    "ttl.math.max(a_blk * b_blk, ttl.math.neg(a_blk))", "ttl.math.relu(b_blk @ w_blk)",
+    "ttl.math.relu(a_blk + b_blk)",
+    "ttl.math.signbit(a_blk - b_blk)",
+    "ttl.math.max(a_blk * b_blk, ttl.math.neg(a_blk))",
+    "ttl.math.relu(b_blk @ w_blk)",
     "ttl.math.min(ttl.math.reduce_sum(a_blk, dims=[-1]), b_blk)",
-    "ttl.math.signbit(ttl.math.log(a_blk))", "ttl.math.transpose(ttl.math.neg(a_blk))",
-]  # fmt: skip
+    "ttl.math.signbit(ttl.math.log(a_blk))",
+    "ttl.math.transpose(ttl.math.neg(a_blk))",
+]
 
 
 def check_signs(dtype: DType, options: str = "") -> None:
@@ -264,8 +271,11 @@ def test_integers_divided_by_zero(dtype: str, sign: str) -> None:
     simulated, compiled = found
     assert simulated.code is codes.NO_MEANING
     assert (simulated.code, simulated.message, simulated.helps, simulated.notes) == (
-        compiled.code, compiled.message, compiled.helps, compiled.notes
-    )  # fmt: skip
+        compiled.code,
+        compiled.message,
+        compiled.helps,
+        compiled.notes,
+    )
     spans = [each.primary.span for each in found]
     places = [(each.line, each.column, each.end_line, each.end_column) for each in spans]
     assert places[0] == places[1]
@@ -294,7 +304,14 @@ def test_what_only_chooses_makes_no_nan(op: BlockOp) -> None:
 
 def test_the_list_has_every_operation() -> None:
     elementwise = {op.name for dtype in DTYPES.values() for op in operations_on(dtype)}
-    inside = {"reduce_max", "reduce_min", "reduce_sum", "reduce_mean", "matmul", "transpose",
-              "broadcast"}  # fmt: skip
+    inside = {
+        "reduce_max",
+        "reduce_min",
+        "reduce_sum",
+        "reduce_mean",
+        "matmul",
+        "transpose",
+        "broadcast",
+    }
     elsewhere = {"fill", "typecast", "squeeze", "unsqueeze"}
     assert elementwise | inside | elsewhere == set(BLOCK_OPS)

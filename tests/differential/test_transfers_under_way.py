@@ -188,10 +188,15 @@ def late(a, y):
 NESTS = {  # headers of three loops, what ends an iteration, how many there are
     "two counters of one name": ("_ in range(3)", "_ in range(2)", "k in range(2)", "", 12),
     "counters of one name": ("_ in range(3)", "_ in range(2)", "_ in range(2)", "", 12),
-    "a range that changes": ("i in range(3)", "j in range(1)", "k in range(sizes[0])",
-                             "sizes[0] = 3", 8),
+    "a range that changes": (
+        "i in range(3)",
+        "j in range(1)",
+        "k in range(sizes[0])",
+        "sizes[0] = 3",
+        8,
+    ),
     "a counter is deleted": ("i in range(3)", "j in range(2)", "k in range(2)", "del k", 12),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("nest", NESTS)

@@ -98,10 +98,13 @@ def tensors() -> tuple[Any, Any]:
 
 # A list of a helper that only some nodes change is not compiled yet.
 CASES = [
-    (if_not_none, 0), (if_not_none, 1),
-    (in_one_branch_or_the_other, 0), (in_one_branch_or_the_other, 1),
-    (of_a_list, 0), (all_of_a_list, 0),
-]  # fmt: skip
+    (if_not_none, 0),
+    (if_not_none, 1),
+    (in_one_branch_or_the_other, 0),
+    (in_one_branch_or_the_other, 1),
+    (of_a_list, 0),
+    (all_of_a_list, 0),
+]
 
 
 @pytest.mark.parametrize("backend", ["sim", "host"])

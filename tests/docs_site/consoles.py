@@ -51,8 +51,10 @@ def _forked(arguments: list[str]) -> tuple[int, str]:
     script = "import sys; from ttl.cli import main; sys.exit(main(sys.argv[1:]))"
     done = subprocess.run(
         [sys.executable, "-P", "-c", script, *arguments],
-        stdout=subprocess.PIPE, text=True, check=False,
-    )  # fmt: skip
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
     return done.returncode, done.stdout
 
 

@@ -37,12 +37,20 @@ $ ttl run --host examples/gallery/rope.py
 The pictures show what the threads of one node do over the estimated time. `ttl examples -t DIR`
 copies all programs to a folder."""
 KINDS = {
-    "Layers of models": ("rope", "layernorm", "rmsnorm", "swiglu_mlp", "gqa_flash_attention",
-                         "cross_entropy", "embedding_gather", "top_k"),
+    "Layers of models": (
+        "rope",
+        "layernorm",
+        "rmsnorm",
+        "swiglu_mlp",
+        "gqa_flash_attention",
+        "cross_entropy",
+        "embedding_gather",
+        "top_k",
+    ),
     "Matrices": ("quantized_matmul", "all_gather_matmul", "conv2d", "kmeans_step", "prefix_sum"),
     "Between nodes": ("reduce_scatter", "stencil_halo", "histogram"),
     "Numbers": ("black_scholes", "monte_carlo", "mandelbrot", "game_of_life", "adamw_step"),
-}  # fmt: skip
+}
 OTHERS = {
     "examples/elementwise.py": "blocks in, one expression, blocks out",
     "examples/matmul_bias_relu.py": "a product accumulated over a loop, with bias and ReLU",
@@ -82,34 +90,38 @@ def shown_estimate(values: dict[str, Any]) -> dict[str, Any]:
 
 def page(program: Path, estimates: dict[str, Any]) -> str:
     name, (head, rest) = program.stem, words(program)
-    return "\n".join([
-        f"# {name}",
-        "",
-        head,
-        "",
-        *([rest, ""] if rest else []),
-        f"![What the threads of a node do, by the estimate](pictures/{name}.svg)",
-        "",
-        _sentence(estimates[name]),
-        "",
-        "```console",
-        f"$ ttl run examples/gallery/{name}.py",
-        f"$ ttl run --host examples/gallery/{name}.py",
-        f"$ ttl estimate examples/gallery/{name}.py",
-        "```",
-        "",
-        f'```py title="examples/gallery/{name}.py"',
-        f'--8<-- "examples/gallery/{name}.py"',
-        "```",
-        "",
-    ])  # fmt: skip
+    return "\n".join(
+        [
+            f"# {name}",
+            "",
+            head,
+            "",
+            *([rest, ""] if rest else []),
+            f"![What the threads of a node do, by the estimate](pictures/{name}.svg)",
+            "",
+            _sentence(estimates[name]),
+            "",
+            "```console",
+            f"$ ttl run examples/gallery/{name}.py",
+            f"$ ttl run --host examples/gallery/{name}.py",
+            f"$ ttl estimate examples/gallery/{name}.py",
+            "```",
+            "",
+            f'```py title="examples/gallery/{name}.py"',
+            f'--8<-- "examples/gallery/{name}.py"',
+            "```",
+            "",
+        ]
+    )
 
 
 def _sentence(values: dict[str, Any]) -> str:
     typical, best, worst = (f"{number:g}" for number in values["us"])
     nodes = "1 node" if values["nodes"] == 1 else f"{values['nodes']} nodes"
-    return (f"Estimated on {nodes} of Wormhole: {typical} us ({best} to {worst}), "
-            f"bound by {values['bound']}.")  # fmt: skip
+    return (
+        f"Estimated on {nodes} of Wormhole: {typical} us ({best} to {worst}), "
+        f"bound by {values['bound']}."
+    )
 
 
 def index(estimates: dict[str, Any]) -> str:

@@ -42,23 +42,38 @@ def navigation() -> list[Any]:
         {"Home": ["index.md", "upgrading.md"]},
         {"Tutorial": ["tutorial/index.md", *_files("tutorial", "[1-8]-*.md")]},
         {"Gallery": ["gallery/index.md", *_files("gallery", "[!i]*.md")]},
-        {"Concepts": [
-            "concepts/machine.md", "concepts/buffers-and-states.md", "concepts/pipes.md",
-            "concepts/numerics.md", "concepts/races-and-proofs.md",
-            "concepts/unified-and-multi-kernel.md", "concepts/compiled-and-simulated.md",
-            "concepts/from-python-to-cpp.md",
-        ]},
+        {
+            "Concepts": [
+                "concepts/machine.md",
+                "concepts/buffers-and-states.md",
+                "concepts/pipes.md",
+                "concepts/numerics.md",
+                "concepts/races-and-proofs.md",
+                "concepts/unified-and-multi-kernel.md",
+                "concepts/compiled-and-simulated.md",
+                "concepts/from-python-to-cpp.md",
+            ]
+        },
         {"Coming from": ["coming-from/index.md", *_files("coming-from", "[!i]*.md")]},
         {"How to": _files("howto", "*.md")},
-        {"Reference": [
-            "reference/api.md", "reference/operators.md", "reference/ttnn.md",
-            "reference/command-line.md", "reference/environment.md",
-            {"Diagnostics": ["reference/diagnostics.md",
-                             *_files("reference/diagnostics", "TTL*.md")]},
-            *(name for name in _files("reference", "*.md") if name not in _PLACED),
-        ]},
+        {
+            "Reference": [
+                "reference/api.md",
+                "reference/operators.md",
+                "reference/ttnn.md",
+                "reference/command-line.md",
+                "reference/environment.md",
+                {
+                    "Diagnostics": [
+                        "reference/diagnostics.md",
+                        *_files("reference/diagnostics", "TTL*.md"),
+                    ]
+                },
+                *(name for name in _files("reference", "*.md") if name not in _PLACED),
+            ]
+        },
         {"Decisions": ["decisions/index.md", *_files("decisions", "[0-9]*.md")]},
-    ]  # fmt: skip
+    ]
 
 
 _PLACED = ("reference/operators.md", "reference/ttnn.md")

@@ -63,9 +63,12 @@ def _encoded(name: str) -> dict[str, str]:
 
 def _code(block: CodeBlock) -> dict[str, Any]:
     return {
-        "cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [],
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {},
+        "outputs": [],
         "source": _lines(block.text.rstrip("\n")),
-    }  # fmt: skip
+    }
 
 
 def _lines(text: str) -> list[str]:

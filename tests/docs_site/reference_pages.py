@@ -19,24 +19,49 @@ from ttl.cli.verbs import VERBS
 from ttl.diagnostics import codes
 
 ROOMS = {
-    "1": "Use of the language", "2": "Types and shapes", "3": "Blocks and transfers", "4": "Limits",
-    "5": "Running kernels", "6": "Machine and tools", "7": "Compiling", "8": "IR tools",
+    "1": "Use of the language",
+    "2": "Types and shapes",
+    "3": "Blocks and transfers",
+    "4": "Limits",
+    "5": "Running kernels",
+    "6": "Machine and tools",
+    "7": "Compiling",
+    "8": "IR tools",
     "9": "Faults in pyttlang",
-}  # fmt: skip
+}
 # What the public names are for; a name that is in no group is at the end.
 GROUPS = {
-    "Operations and kernels": ("operation", "Operation", "compute", "datamovement", "grid_size",
-                               "node", "Program"),
-    "Buffers and blocks": ("make_dataflow_buffer_like", "make_tensor_backed_dfb", "DataflowBuffer",
-                           "Block", "BlockExpression"),
+    "Operations and kernels": (
+        "operation",
+        "Operation",
+        "compute",
+        "datamovement",
+        "grid_size",
+        "node",
+        "Program",
+    ),
+    "Buffers and blocks": (
+        "make_dataflow_buffer_like",
+        "make_tensor_backed_dfb",
+        "DataflowBuffer",
+        "Block",
+        "BlockExpression",
+    ),
     "Copies": ("copy", "Transfer", "GroupTransfer", "raw_element_read", "raw_element_write"),
-    "Nodes": ("Pipe", "PipeNet", "SrcPipeIdentity", "DstPipeIdentity", "Semaphore",
-              "UnicastRemoteSemaphore", "MulticastRemoteSemaphore"),
+    "Nodes": (
+        "Pipe",
+        "PipeNet",
+        "SrcPipeIdentity",
+        "DstPipeIdentity",
+        "Semaphore",
+        "UnicastRemoteSemaphore",
+        "MulticastRemoteSemaphore",
+    ),
     "Tuning": ("autotune", "Config", "choice", "powers_of_two"),
     "Arrays": ("from_numpy", "to_numpy"),
     "Debugging": ("signpost", "print"),
     "Errors": ("TTLError", "CompileError", "KernelFault", "UsageError", "InternalError"),
-}  # fmt: skip
+}
 ENVIRONMENT = """# Environment variables
 
 Every variable that pyttlang reads, from `src/ttl/config.py`. A flag is on unless it is empty, `0`,

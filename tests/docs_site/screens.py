@@ -20,11 +20,15 @@ from view.chromium import Tab, opened, page_address
 
 # The panel that shows what a page is about, its height, and keys to press in it.
 PANELS = {
-    "1-add": ("timeline", 300, "e"), "2-blocks-and-buffers": ("memory", 560, ""),
-    "3-matmul": ("code", 760, ""), "4-fusion": ("heat", 700, ""),
-    "5-softmax": ("heat", 560, ""), "6-pipes": ("graph", 640, ""),
-    "7-semaphores-and-meshes": ("timeline", 560, ""), "8-flash-attention": ("heat", 860, ""),
-}  # fmt: skip
+    "1-add": ("timeline", 300, "e"),
+    "2-blocks-and-buffers": ("memory", 560, ""),
+    "3-matmul": ("code", 760, ""),
+    "4-fusion": ("heat", 700, ""),
+    "5-softmax": ("heat", 560, ""),
+    "6-pipes": ("graph", 640, ""),
+    "7-semaphores-and-meshes": ("timeline", 560, ""),
+    "8-flash-attention": ("heat", 860, ""),
+}
 
 
 def cut(program: str, operation: str) -> str:

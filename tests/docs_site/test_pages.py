@@ -19,9 +19,12 @@ WRITTEN = (
 )
 # Run by tests of what they are about.
 ELSEWHERE = {
-    "howto/hand-written-kernels.md", "howto/jax.md", "howto/tuning.md",
-    "howto/unified-operations.md", "howto/which-dsl.md",
-}  # fmt: skip
+    "howto/hand-written-kernels.md",
+    "howto/jax.md",
+    "howto/tuning.md",
+    "howto/unified-operations.md",
+    "howto/which-dsl.md",
+}
 # What programs of other pages take as given.
 GIVEN = {
     "howto/graphs.md": """

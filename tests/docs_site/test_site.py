@@ -109,13 +109,24 @@ def test_the_readers_of_the_source_see_comments_above_and_beside() -> None:
 def test_the_site_is_built_without_a_warning(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--site-dir", str(tmp_path)]
     done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False,
+        command,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
         env={"NO_MKDOCS_2_WARNING": "1", "PATH": "", "HOME": str(tmp_path)},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     pages = {str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*.html")}
-    assert {"index.html", "tutorial/8-flash-attention.html", "gallery/rope.html",
-            "reference/api.html", "reference/environment.html"} <= pages  # fmt: skip
+    assert {
+        "index.html",
+        "tutorial/8-flash-attention.html",
+        "gallery/rope.html",
+        "reference/api.html",
+        "reference/environment.html",
+    } <= pages
     for page in tmp_path.rglob("*.html"):  # nothing is loaded from elsewhere
-        assert not re.search(r'<(?:script|link|img)[^>]+(?:src|href)="https?://(?!www\.w3)',
-                             page.read_text(encoding="utf-8")), page  # fmt: skip
+        assert not re.search(
+            r'<(?:script|link|img)[^>]+(?:src|href)="https?://(?!www\.w3)',
+            page.read_text(encoding="utf-8"),
+        ), page

@@ -26,17 +26,23 @@ from ttl.cli import main
 
 # The operation of each page that its picture shows.
 SHOWN = {
-    "1-add": "add", "2-blocks-and-buffers": "scaled_add", "3-matmul": "matmul",
-    "4-fusion": "layer", "5-softmax": "softmax", "6-pipes": "multicast_matmul",
-    "7-semaphores-and-meshes": "total_of_rows", "8-flash-attention": "flash_attention",
-}  # fmt: skip
+    "1-add": "add",
+    "2-blocks-and-buffers": "scaled_add",
+    "3-matmul": "matmul",
+    "4-fusion": "layer",
+    "5-softmax": "softmax",
+    "6-pipes": "multicast_matmul",
+    "7-semaphores-and-meshes": "total_of_rows",
+    "8-flash-attention": "flash_attention",
+}
 LEFT, WIDTH, ROW, TOP = 150, 640, 26, 34
 # Colours that colour-blind people can tell apart; waiting is the background.
 KINDS = {
     "moves data": ("#0072B2", r"noc_async_(read|write)_(page|multicast).*|noc_async_(read|write)"),
     "unpacks": ("#56B4E9", r"copy_.*|unary_bcast|transpose.*"),
     "computes or waits for operands": (
-        "#E69F00", r".*_(tile|tiles|block)(_\w+)?|sfpu_reduce|copy_dest_values"
+        "#E69F00",
+        r".*_(tile|tiles|block)(_\w+)?|sfpu_reduce|copy_dest_values",
     ),
     "packs": ("#009E73", r"pack_(tile|block).*"),
     "sets up": ("#CC79A7", r".*init.*|.*reconfig.*|compute_kernel_hw_startup|pack_relu_config"),
@@ -61,8 +67,11 @@ def kind_of(name: str, thread: str) -> str:
 def bars_of(program: Path, position: int) -> tuple[str, list[Bar]]:
     """The first node of the operation that is called at this position, and its steps."""
     events = _events(program)
-    starts = [n for n, event in enumerate(events) if event.get("name") == "process_name"
-              and event["pid"] == 0]  # fmt: skip
+    starts = [
+        n
+        for n, event in enumerate(events)
+        if event.get("name") == "process_name" and event["pid"] == 0
+    ]
     ends = [*starts[1:], len(events)]
     mine = [e for e in events[starts[position] : ends[position]] if e["pid"] == 0]
     node = next(e["args"]["name"] for e in mine if e["name"] == "process_name")
@@ -101,40 +110,54 @@ def picture(title: str, bars: list[Bar]) -> str:
     threads = list(dict.fromkeys(bar.thread for bar in bars))
     threads.sort(key=lambda name: (name.endswith("writer"), not name.endswith("reader")))
     height = TOP + ROW * len(threads) + 62
-    return "\n".join([
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {LEFT + WIDTH + 20} {height}" '
-        'font-family="sans-serif" font-size="13">',
-        f"<title>{escape(title)}</title>",
-        '<rect width="100%" height="100%" rx="6" fill="#ffffff"/>',
-        f'<text x="12" y="21" font-weight="bold">{escape(title)}</text>',
-        *(line for n, thread in enumerate(threads)
-          for line in _row(n, thread, [b for b in bars if b.thread == thread], first, last)),
-        *_axis(TOP + ROW * len(threads), last - first),
-        *_legend(height - 12),
-        "</svg>",
-    ]) + "\n"  # fmt: skip
+    return (
+        "\n".join(
+            [
+                f'<svg xmlns="http://www.w3.org/2000/svg" '
+                f'viewBox="0 0 {LEFT + WIDTH + 20} {height}" '
+                'font-family="sans-serif" font-size="13">',
+                f"<title>{escape(title)}</title>",
+                '<rect width="100%" height="100%" rx="6" fill="#ffffff"/>',
+                f'<text x="12" y="21" font-weight="bold">{escape(title)}</text>',
+                *(
+                    line
+                    for n, thread in enumerate(threads)
+                    for line in _row(
+                        n, thread, [b for b in bars if b.thread == thread], first, last
+                    )
+                ),
+                *_axis(TOP + ROW * len(threads), last - first),
+                *_legend(height - 12),
+                "</svg>",
+            ]
+        )
+        + "\n"
+    )
 
 
-def _row(
-    number: int, thread: str, bars: list[Bar], first: float, last: float
-) -> Iterator[str]:
+def _row(number: int, thread: str, bars: list[Bar], first: float, last: float) -> Iterator[str]:
     y = TOP + number * ROW
     yield f'<text x="12" y="{y + 15}">{escape(thread)}</text>'
-    yield (f'<rect x="{LEFT}" y="{y}" width="{WIDTH}" height="{ROW - 6}" '
-           f'fill="{KINDS["waits"][0]}"/>')  # fmt: skip
+    yield (
+        f'<rect x="{LEFT}" y="{y}" width="{WIDTH}" height="{ROW - 6}" fill="{KINDS["waits"][0]}"/>'
+    )
     x = LEFT
     for kind, group in groupby(columns_of(bars, first, last)):
         length = len(list(group))
         if kind != "waits":
-            yield (f'<rect x="{x}" y="{y}" width="{length}" height="{ROW - 6}" '
-                   f'fill="{KINDS[kind][0]}"/>')  # fmt: skip
+            yield (
+                f'<rect x="{x}" y="{y}" width="{length}" height="{ROW - 6}" '
+                f'fill="{KINDS[kind][0]}"/>'
+            )
         x += length
 
 
 def _axis(y: int, duration: float) -> Iterator[str]:
     yield f'<text x="{LEFT}" y="{y + 12}" fill="#555555">0</text>'
-    yield (f'<text x="{LEFT + WIDTH}" y="{y + 12}" text-anchor="end" fill="#555555">'
-           f"{duration:.3g} us, estimated</text>")  # fmt: skip
+    yield (
+        f'<text x="{LEFT + WIDTH}" y="{y + 12}" text-anchor="end" fill="#555555">'
+        f"{duration:.3g} us, estimated</text>"
+    )
 
 
 def _legend(y: int) -> Iterator[str]:

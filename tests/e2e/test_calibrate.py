@@ -29,9 +29,7 @@ def zone(
     processor: str, run: int, name: str, start: int, cycles: int, core: str = "1, 1"
 ) -> list[str]:
     def row(time: int, phase: str) -> str:
-        return (
-            f"0, {core}, {processor}, 7, {time}, 0, {run}, , , {name}, ZONE_{phase}, 12, k.cpp, "
-        )
+        return f"0, {core}, {processor}, 7, {time}, 0, {run}, , , {name}, ZONE_{phase}, 12, k.cpp, "
 
     return [row(start, "START"), row(start + cycles, "END")]
 

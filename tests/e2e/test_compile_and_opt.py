@@ -71,12 +71,13 @@ def test_dumps_can_be_read_again(run: Any, tmp_path: Path, name: str) -> None:
     """The first dump through all passes by `ttl opt` is the last one."""
     program = EXAMPLES / f"{name}.py"
     done = run(
-        "python", program,
+        "python",
+        program,
         TTLANG_COMPILE_ONLY="1",
         TTLANG_INITIAL_MLIR="initial.mlir",
         TTLANG_FINAL_MLIR="final.mlir",
         TTLANG_VERBOSE_PASSES="1",
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     headers = [line for line in done.stderr.splitlines() if line.startswith("// -----// IR")]
     around = [(when, each) for each in PIPELINE for when in ("before", "after")]
@@ -147,10 +148,14 @@ WRONG = {
     "no IR": (("opt", __file__), 1, "error[TTL8001]"),
     "no text": (("opt", sys.executable), 1, "error[TTL8001]"),
     "print after no pass": (
-        ("opt", str(CSE), "--print-ir-after=nopass"), 1, "error[TTL8002]",
+        ("opt", str(CSE), "--print-ir-after=nopass"),
+        1,
+        "error[TTL8002]",
     ),
     "print after a pass that does not run": (
-        ("opt", str(CSE), "-p", "canonicalize", "--print-ir-after=cse"), 1, "error[TTL8002]",
+        ("opt", str(CSE), "-p", "canonicalize", "--print-ir-after=cse"),
+        1,
+        "error[TTL8002]",
     ),
     "unknown code": (("explain", "TTL0000"), 1, "there is no diagnostic `TTL0000`; `ttl explain`"),
 }

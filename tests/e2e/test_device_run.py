@@ -131,7 +131,14 @@ def test_other_backends_have_the_embedded_ttnn(
 def test_a_hang_is_reported_and_the_process_ends(run, program: Path, tmp_path: Path) -> None:
     device = site(tmp_path)
     done = run(
-        "ttl", "run", "--backend", "device", "--device-timeout", "1", program, PRETENDED="hang",
+        "ttl",
+        "run",
+        "--backend",
+        "device",
+        "--device-timeout",
+        "1",
+        program,
+        PRETENDED="hang",
         **device,
     )
     assert done.returncode == 1

@@ -13,8 +13,11 @@ def test_the_two_roads_of_an_example(run, tmp_path) -> None:
     (tmp_path / "program.py").write_text(source)
     (tmp_path / "wrong.py").write_text(source.replace("a_blk * b_blk", "a_blk + b_blk"))
     (tmp_path / "sample_inputs.py").write_bytes((ROOT / "examples/sample_inputs.py").read_bytes())
-    for trace, *options in (("a.json", "program.py"), ("b.jsonl", "--host", "program.py"),
-                            ("c.json", "wrong.py")):  # fmt: skip
+    for trace, *options in (
+        ("a.json", "program.py"),
+        ("b.jsonl", "--host", "program.py"),
+        ("c.json", "wrong.py"),
+    ):
         done = run("ttl", "run", "--results", "--trace", trace, *options)
         assert done.returncode == 0, done.stderr
     done = run("ttl", "diff", "a.json", "b.jsonl")

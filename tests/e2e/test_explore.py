@@ -12,7 +12,7 @@ import pytest
 from e2e.conftest import Run
 from ttl.cli import main
 
-HEAD = '''
+HEAD = """
 import numpy as np
 import ttnn
 
@@ -21,9 +21,9 @@ import ttl
 device = ttnn.open_device(device_id=0)
 a = ttl.from_numpy(np.arange(4096).reshape(32, 128), dtype=ttnn.float32, device=device)
 y = ttnn.zeros_like(a)
-'''
+"""
 
-GOOD = '''
+GOOD = """
 @ttl.operation(grid=(4, 1))
 def shift(a, y):
     dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
@@ -41,10 +41,10 @@ def shift(a, y):
 
 shift(a, y)
 print("done")
-'''
+"""
 
 # How often the loop asks depends on who is faster, and its result on how often it asks.
-IMPATIENT = '''
+IMPATIENT = """
 @ttl.operation(grid=(1, 1))
 def impatient(a, y):
     dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=2)
@@ -64,7 +64,7 @@ def impatient(a, y):
 
 
 impatient(a, y)
-'''
+"""
 
 RACE = GOOD.replace("y[0, ttl.node(dims=1)]", "y[0, 0]")
 
@@ -177,8 +177,12 @@ def explored(folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
     clean["PYTHONPATH"] = os.pathsep.join(filter(None, sys.path))
     return subprocess.run(
         [sys.executable, "-P", "-c", main_of, "explore", *options, "program.py"],
-        capture_output=True, text=True, cwd=folder, env=clean, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=clean,
+        check=False,
+    )
 
 
 def test_all_calls_of_a_new_process_are_compared(tmp_path: Path) -> None:

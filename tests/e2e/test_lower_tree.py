@@ -14,8 +14,10 @@ def test_the_trees_of_all_kernels_are_printed(run: Run) -> None:
     assert done.returncode == 0, done.stderr
     heads = [line for line in done.stdout.splitlines() if line and not line.startswith(" ")]
     assert [" ".join(line.split()[:3]) for line in heads] == [
-        "compute kernel compute,", "datamovement kernel read,", "datamovement kernel write,",
-    ]  # fmt: skip
+        "compute kernel compute,",
+        "datamovement kernel read,",
+        "datamovement kernel write,",
+    ]
     assert "enter ttl.DataflowBuffer.reserve(<x_dfb: DataflowBuffer>) as x_blk" in done.stdout
     assert "held back" in done.stderr
 

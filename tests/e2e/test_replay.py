@@ -34,8 +34,10 @@ def bundle(run: Any, tmp_path: Path) -> Path:
 def test_the_same_operation_has_the_same_bundle(run: Any, bundle: Path, tmp_path: Path) -> None:
     assert bundle.name.startswith("program_")
     assert {path.name for path in (bundle / "kernels").iterdir()} == {
-        "compute.cpp", "read.cpp", "write.cpp",
-    }  # fmt: skip
+        "compute.cpp",
+        "read.cpp",
+        "write.cpp",
+    }
     again = run("ttl", "run", "--host", EXAMPLE, TTLANG_KERNEL_DUMPS=str(tmp_path / "there"))
     assert again.returncode == 0, again.stderr
     assert [path.name for path in (tmp_path / "there").iterdir()] == [bundle.name]
@@ -89,9 +91,10 @@ def test_an_edited_kernel_is_the_one_that_runs(run: Any, bundle: Path) -> None:
     kernel = bundle / "kernels" / "compute.cpp"
     text = kernel.read_text()
     kernel.write_text(
-        text.replace("kernel_main() {", 'kernel_main() {\n  DPRINT_MATH("edited\\n");')
-        .replace("#include <cstdint>", '#include <cstdint>\n#include "api/debug/dprint.h"')
-    )  # fmt: skip
+        text.replace("kernel_main() {", 'kernel_main() {\n  DPRINT_MATH("edited\\n");').replace(
+            "#include <cstdint>", '#include <cstdint>\n#include "api/debug/dprint.h"'
+        )
+    )
     done = run("ttl", "replay", bundle)
     assert done.returncode == 0, done.stderr
     assert "(0, 0) compute: edited\n" in done.stdout

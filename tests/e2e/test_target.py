@@ -82,9 +82,7 @@ def test_a_chip_that_has_the_grid_runs_it(
 
 @pytest.mark.parametrize("way", [*WAYS.values(), ["run", "--strict"], ["check"]], ids=shlex.join)
 @pytest.mark.parametrize("name", HAS_IT)
-def test_without_it_the_message_says_what_to_pass(
-    run: Any, way: list[str], name: str
-) -> None:
+def test_without_it_the_message_says_what_to_pass(run: Any, way: list[str], name: str) -> None:
     """And what it says works."""
     done = run("ttl", *way, f"{name}.py")
     assert done.returncode == 1

@@ -77,9 +77,10 @@ def traced(program: str, trace: Path, *options: str) -> Any:
 
 def of_kind(records: Any, kernel: str, node: list[int], kind: str) -> list[float]:
     return [
-        each["us"] for each in records
+        each["us"]
+        for each in records
         if (each["kernel"], each["node"], each["kind"]) == (kernel, node, kind)
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("backend", [(), ("--host",)])

@@ -114,8 +114,10 @@ def test_another_problem_size_is_no_wrong_result(
     assert main(["tune", "--json", "-D", "TILES=8,16", "-D", "BLOCKS=1,2", "sized.py"]) == 0
     found = rows(capsys)["configurations"]
     assert sorted(each.get("problem", "") for each in found) == [
-        "", "", *["another problem size: `y` is 32x512, with the first 32x256"] * 2,
-    ]  # fmt: skip
+        "",
+        "",
+        *["another problem size: `y` is 32x512, with the first 32x256"] * 2,
+    ]
     assert all(each["values"]["TILES"] == 8 for each in found if "problem" not in each)
 
 
@@ -164,8 +166,10 @@ def test_tuned_operations_are_found_and_reported(
     assert "Traceback" not in errors
     assert "tuned.py stopped at line 40 (AssertionError: wrong): checks of results fail" in errors
     assert sorted(each.name for each in (folder / "out").iterdir()) == [
-        "tuning.html", "twice.png", "twice.svg",
-    ]  # fmt: skip
+        "tuning.html",
+        "twice.png",
+        "twice.svg",
+    ]
 
 
 def test_a_program_tunes_itself_on_all_cores_and_remembers(folder: Path) -> None:
@@ -180,8 +184,11 @@ def test_a_program_tunes_itself_on_all_cores_and_remembers(folder: Path) -> None
     for known in ("times estimated", "3 known from before"):
         done = subprocess.run(
             [sys.executable, "-P", "run.py", "run", "loud.py"],
-            capture_output=True, text=True, env={**os.environ, **paths}, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            env={**os.environ, **paths},
+            check=False,
+        )
         assert done.returncode == 0, done.stderr
         first, second = done.stdout.splitlines()
         assert first == "right" and known in second and "3 trials in " in second
@@ -199,9 +206,11 @@ def test_a_program_tunes_itself_on_all_cores_and_remembers(folder: Path) -> None
     ],
 )
 def test_what_is_wrong_is_reported(
-    arguments: list[str], message: str, capsys: pytest.CaptureFixture[str],
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setattr("ttl.studio.sweep.cluster.CONNECT_SECONDS", 0.5)
     assert main(["tune", *arguments]) == 1
     assert message in capsys.readouterr().err

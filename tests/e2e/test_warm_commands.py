@@ -34,9 +34,14 @@ def test_both_processes_give_the_same(
     environment = {**os.environ, "OURS": "1"}
     copied = warm.run(command, tmp_path, environment, "text\n")
     started = subprocess.run(
-        command, cwd=tmp_path, env=environment, input="text\n", capture_output=True, text=True,
+        command,
+        cwd=tmp_path,
+        env=environment,
+        input="text\n",
+        capture_output=True,
+        text=True,
         check=False,
-    )  # fmt: skip
+    )
     assert (copied.returncode, copied.stdout) == (started.returncode, started.stdout)
     assert copied.stderr == started.stderr
 

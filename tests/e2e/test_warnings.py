@@ -67,11 +67,16 @@ def test_a_warning_is_shown_once_and_the_program_goes_on(command, run: Any, prog
 @pytest.mark.parametrize(
     "command",
     [
-        "ttl run -W error", "ttl run --strict", "ttl run --host -Werror", "ttl check --strict",
-        "ttl check --compile-only -W error", "ttl compile -W error", "tt-lang-sim -W error",
+        "ttl run -W error",
+        "ttl run --strict",
+        "ttl run --host -Werror",
+        "ttl check --strict",
+        "ttl check --compile-only -W error",
+        "ttl compile -W error",
+        "tt-lang-sim -W error",
         "ttl explore --schedules 1 -W error",
     ],
-)  # fmt: skip
+)
 def test_warnings_are_errors(command: str, run: Any, program: Path) -> None:
     done = run(*command.split(), "program.py")
     assert done.returncode == 1

@@ -24,9 +24,13 @@ OPTIONS = {
     "folder": ("examples", "-t", "there"),
 }
 VARIABLES = {
-    "TTL_BACKEND": "chip", "TTL_TARGET": "grayskull", "TTL_WARNINGS": "all", "TTL_SEED": "x",
-    "TTL_SCHEDULER": "unfair", "TTL_ROUNDING": "up",
-}  # fmt: skip
+    "TTL_BACKEND": "chip",
+    "TTL_TARGET": "grayskull",
+    "TTL_WARNINGS": "all",
+    "TTL_SEED": "x",
+    "TTL_SCHEDULER": "unfair",
+    "TTL_ROUNDING": "up",
+}
 
 
 @pytest.mark.parametrize("name", FILES)

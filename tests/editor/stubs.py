@@ -34,9 +34,14 @@ HEAD = '"""{}"""\n\n# ruff: noqa\n# Written by `python tests/editor/stubs.py`; d
 EXPRESSION = "BlockExpression"
 LONGEST = 100  # line
 TYPES = {
-    ParameterKind.NUMBER: "float", ParameterKind.NATURAL: "int", ParameterKind.INTEGER: "int", ParameterKind.FLAG: "bool",
-    ParameterKind.DIMS: "int | Sequence[int]", ParameterKind.DTYPE: "Any", ParameterKind.SHAPE: "Sequence[int] | None",
-}  # fmt: skip
+    ParameterKind.NUMBER: "float",
+    ParameterKind.NATURAL: "int",
+    ParameterKind.INTEGER: "int",
+    ParameterKind.FLAG: "bool",
+    ParameterKind.DIMS: "int | Sequence[int]",
+    ParameterKind.DTYPE: "Any",
+    ParameterKind.SHAPE: "Sequence[int] | None",
+}
 # Names of ttnn whose module calls them otherwise.
 OTHERWISE_NAMED = {"Device": "AnyDevice as Device", "MeshDevice": "AnyDevice as MeshDevice"}
 PLAIN_NUMBERS = "ttl.semantics.types"  # where those of ttnn are

@@ -263,11 +263,14 @@ def test_names() -> None:
 def test_states_of_blocks() -> None:
     lines = find_block_states(read_module(PROGRAM))
     at = {text.strip(): number for number, text in enumerate(PROGRAM.splitlines(), 1)}
-    state = {n: lines[at[text]]["x_blk"][:3].strip() for n, text in {
-        "reserved": "with x_dfb.reserve() as x_blk:",
-        "written": "x_copy = ttl.copy(x[0, 0], x_blk)",
-        "waited for": "x_copy.wait()",
-    }.items()}  # fmt: skip
+    state = {
+        n: lines[at[text]]["x_blk"][:3].strip()
+        for n, text in {
+            "reserved": "with x_dfb.reserve() as x_blk:",
+            "written": "x_copy = ttl.copy(x[0, 0], x_blk)",
+            "waited for": "x_copy.wait()",
+        }.items()
+    }
     assert state == {"reserved": "MW", "written": "NAW", "waited for": "MR"}
     assert lines[at["ttl.copy(y_blk, y[0, 0]).wait()"]]["y_blk"].startswith("RW")
 

@@ -73,8 +73,9 @@ def answered(*given: bytes, variables: dict[str, str] | None = None) -> tuple[li
         [sys.executable, "-m", "ttl", "lsp"],
         input=start + note("initialized", {}) + b"".join(given) + end,
         env={**os.environ, **(variables or {})},
-        capture_output=True, timeout=60,
-    )  # fmt: skip
+        capture_output=True,
+        timeout=60,
+    )
     return list(map(json.loads, bodies(done.stdout))), done.stderr.decode(), done.returncode
 
 
@@ -107,10 +108,18 @@ def test_a_file_that_is_not_open_is_not_read() -> None:
 
 GOOD = {"shape": [32, 32], "dtype": "bfloat16", "layout": "TILE"}
 RECORDS = (
-    [], {}, None, {"calls": {}}, {"calls": []}, {"calls": {"f": []}}, {"calls": {"f": {"x": 1}}},
-    {"calls": {"f": {"x": {}}}}, {"calls": {"f": {"x": {**GOOD, "shape": [32, "32"]}}}},
-    {"calls": {"f": {"x": {**GOOD, "dtype": []}}}}, {"calls": {"f": {"x": {**GOOD, "layout": 1}}}},
-)  # fmt: skip
+    [],
+    {},
+    None,
+    {"calls": {}},
+    {"calls": []},
+    {"calls": {"f": []}},
+    {"calls": {"f": {"x": 1}}},
+    {"calls": {"f": {"x": {}}}},
+    {"calls": {"f": {"x": {**GOOD, "shape": [32, "32"]}}}},
+    {"calls": {"f": {"x": {**GOOD, "dtype": []}}}},
+    {"calls": {"f": {"x": {**GOOD, "layout": 1}}}},
+)
 CHIP = {"target": "wormhole_b0", "grid": None}
 
 

@@ -73,8 +73,17 @@ def public_names() -> Iterator[str]:
 
 
 def with_every_name() -> str:
-    modules = ("pykernel.d2m_api", "pykernel.kernel_ast", "tt_torch", "ttl", "ttl.sim",
-               "ttl.sim.typedefs", "ttl.testing", "ttl.utils", "ttnn")  # fmt: skip
+    modules = (
+        "pykernel.d2m_api",
+        "pykernel.kernel_ast",
+        "tt_torch",
+        "ttl",
+        "ttl.sim",
+        "ttl.sim.typedefs",
+        "ttl.testing",
+        "ttl.utils",
+        "ttnn",
+    )
     lines = [f"import {module}" for module in modules]
     lines += [f"reveal_type({name})" for name in dict.fromkeys(public_names())]
     return "\n".join(lines) + "\n"
@@ -206,10 +215,12 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("programs")
     shutil.copytree(EXAMPLES, folder / "examples", ignore=shutil.ignore_patterns("pytorch"))
     texts = {
-        **written_in_pages(), "rmsnorm_of_a_user": UNANNOTATED + RMSNORM,
+        **written_in_pages(),
+        "rmsnorm_of_a_user": UNANNOTATED + RMSNORM,
         "hovered": HOVERED.replace("import numpy", f"{UNANNOTATED}import numpy", 1),
-        "every_name": with_every_name(), "every_import": with_every_import(),
-    }  # fmt: skip
+        "every_name": with_every_name(),
+        "every_import": with_every_import(),
+    }
     for name, text in texts.items():
         (folder / "examples" / f"{name}.py").write_text(text)
     (folder / "examples" / WRONG_FILE).write_text(WRONG)
@@ -257,9 +268,13 @@ def mypy(environment: Environment, folder: Path) -> dict[str, list[Found]]:
     command += ["--python-executable", str(environment.python), "."]
     path = os.pathsep.join(str(folder / name) for name in (".", "pieces", "gallery"))
     done = subprocess.run(
-        command, cwd=folder, env={**os.environ, "MYPYPATH": path, "PYTHONPATH": ""},
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        command,
+        cwd=folder,
+        env={**os.environ, "MYPYPATH": path, "PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.stderr == ""
     found: dict[str, list[Found]] = {"error": [], "note": []}
     for file, line, kind, text in re.findall(r"^(.+?):(\d+): (\w+): (.*)$", done.stdout, re.M):

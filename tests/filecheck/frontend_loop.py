@@ -36,7 +36,9 @@ def accumulate(a, y):
             ttl.copy(y_blk, y[0, 0]).wait()
 
 
-accumulate(*(ttnn.zeros((32, 256), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE) for _ in "ay"))
+accumulate(
+    *(ttnn.zeros((32, 256), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=DEVICE) for _ in "ay")
+)
 
 # What the operation asks for is an attribute of its compute kernel.
 # CHECK:      func.func @accumulate_compute() {{.*}}fp32_dest_acc_en = true

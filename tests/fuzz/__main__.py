@@ -127,8 +127,10 @@ def report(tally: Tally, folder: Path) -> None:
         print(f"{kind:{width}}  {done:6} cases  {seconds:5.0f} s  {words}")
     codes = sorted({code for _, code in tally.codes})
     print(f"codes that were raised: {' '.join(codes)}")
-    print(f"{tally.cases()} cases, {len(tally.failures)} failures"
-          + (f", in {folder}" if tally.failures else ""))  # fmt: skip
+    print(
+        f"{tally.cases()} cases, {len(tally.failures)} failures"
+        + (f", in {folder}" if tally.failures else "")
+    )
 
 
 if __name__ == "__main__":

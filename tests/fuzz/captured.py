@@ -24,23 +24,70 @@ from fuzz.judging import Verdict
 
 NODES, RESULTS, STEPS = 2, 6, 3
 VALUES = {
-    "COUNT": "7", "LESS": "-3", "ZERO": "0", "MANY": "100003", "YES": "True", "NO": "False",
-    "HALF": "0.5", "NEGATIVE": "-2.75", "SMALL": "np.int8(100)", "LEAST": "np.int8(-128)",
-    "BYTE": "np.uint8(250)", "SHORT": "np.int16(-30000)", "WORD16": "np.uint16(60000)",
-    "WIDE": "np.int32(1 << 20)", "POSITIVE": "np.uint32(7)", "LONG": "np.int64(-5)",
-    "LONGEST": "np.uint64(9)", "TENTH16": "np.float16(0.1)", "TENTH": "np.float32(0.1)",
-    "THIRD": "np.float64(0.3)", "TRUTH": "np.bool_(True)", "LIE": "np.bool_(False)",
+    "COUNT": "7",
+    "LESS": "-3",
+    "ZERO": "0",
+    "MANY": "100003",
+    "YES": "True",
+    "NO": "False",
+    "HALF": "0.5",
+    "NEGATIVE": "-2.75",
+    "SMALL": "np.int8(100)",
+    "LEAST": "np.int8(-128)",
+    "BYTE": "np.uint8(250)",
+    "SHORT": "np.int16(-30000)",
+    "WORD16": "np.uint16(60000)",
+    "WIDE": "np.int32(1 << 20)",
+    "POSITIVE": "np.uint32(7)",
+    "LONG": "np.int64(-5)",
+    "LONGEST": "np.uint64(9)",
+    "TENTH16": "np.float16(0.1)",
+    "TENTH": "np.float32(0.1)",
+    "THIRD": "np.float64(0.3)",
+    "TRUTH": "np.bool_(True)",
+    "LIE": "np.bool_(False)",
     "ALONE": "np.array(-100, np.int8)",
-    "PAIR[0]": "", "PAIR[1]": "", "PAIR[2][1]": "", "TABLE[1]": "", "TABLE[-1]": "",
-    "GRID[1, 0]": "", "GRID[0][1]": "", "LIST[0]": "", "NAMED['a']": "", "NAMED['b']": "",
-    "Level.HIGH": "", "Level.LOW": "", "Color.RED.value": "", "Flags.BOTH": "",
-    "CONFIG.size": "", "CONFIG.rate": "", "CONFIG.twice()": "", "CONFIG.share": "",
-    "POINT.x": "", "POINT.y": "", "len(WORD)": "", "len(TABLE)": "", "sum(TABLE)": "",
-    "max(TABLE)": "", "min(PAIR[:2])": "", "sum(LIST)": "", "node": "", "per_node": "",
-    "narrow": "", "helper(SMALL)": "", "DOUBLE(BYTE)": "", "abs(LEAST)": "", "int(TENTH)": "",
-    "np.int8(100)": "", "float(SMALL)": "", "round(THIRD)": "", "TABLE[node]": "",
-    "PAIR[node]": "", "THIRDS": "", "PRICE": "",
-}  # fmt: skip
+    "PAIR[0]": "",
+    "PAIR[1]": "",
+    "PAIR[2][1]": "",
+    "TABLE[1]": "",
+    "TABLE[-1]": "",
+    "GRID[1, 0]": "",
+    "GRID[0][1]": "",
+    "LIST[0]": "",
+    "NAMED['a']": "",
+    "NAMED['b']": "",
+    "Level.HIGH": "",
+    "Level.LOW": "",
+    "Color.RED.value": "",
+    "Flags.BOTH": "",
+    "CONFIG.size": "",
+    "CONFIG.rate": "",
+    "CONFIG.twice()": "",
+    "CONFIG.share": "",
+    "POINT.x": "",
+    "POINT.y": "",
+    "len(WORD)": "",
+    "len(TABLE)": "",
+    "sum(TABLE)": "",
+    "max(TABLE)": "",
+    "min(PAIR[:2])": "",
+    "sum(LIST)": "",
+    "node": "",
+    "per_node": "",
+    "narrow": "",
+    "helper(SMALL)": "",
+    "DOUBLE(BYTE)": "",
+    "abs(LEAST)": "",
+    "int(TENTH)": "",
+    "np.int8(100)": "",
+    "float(SMALL)": "",
+    "round(THIRD)": "",
+    "TABLE[node]": "",
+    "PAIR[node]": "",
+    "THIRDS": "",
+    "PRICE": "",
+}
 ODD = ("THIRDS", "PRICE")  # what no kernel calculates with
 HEAD = """\
 from dataclasses import dataclass
@@ -136,9 +183,19 @@ SIGNS = ("+", "-", "*", "//", "%", "/", "<<", ">>", "&", "|", "^", "**")
 POWERS = ("2", "3", "POSITIVE", "YES", "HALF", "LESS", "node", "ZERO")  # others take for ever
 COMPARISONS = ("<", "<=", "==", "!=", ">", ">=")
 CONDITIONS = (
-    "WORD == 'wide'", "NOTHING is None", "WORD in ('wide', 'long')", "YES", "NO", "TRUTH", "LIE",
-    "Color.RED is Color.BLUE", "Level.HIGH == 100", "not LIE", "'x' in WORD", "NOTHING or YES",
-)  # fmt: skip
+    "WORD == 'wide'",
+    "NOTHING is None",
+    "WORD in ('wide', 'long')",
+    "YES",
+    "NO",
+    "TRUTH",
+    "LIE",
+    "Color.RED is Color.BLUE",
+    "Level.HIGH == 100",
+    "not LIE",
+    "'x' in WORD",
+    "NOTHING or YES",
+)
 FORMS = (
     "value = {0}\n",
     "if {c}:\n    value = {0}\nelse:\n    value = {1}\n",
@@ -177,9 +234,7 @@ def text_of(parts: list[str]) -> str:
     shape = (32 * len(parts), 32 * NODES)
     values = "\n".join(f"{name} = {text}" for name, text in VALUES.items() if text)
     head = HEAD.format(values=values)
-    return head + OPERATION.format(
-        nodes=NODES, count=len(parts), results=results, shape=shape
-    )
+    return head + OPERATION.format(nodes=NODES, count=len(parts), results=results, shape=shape)
 
 
 def _part(random: Random) -> str:
@@ -197,9 +252,13 @@ def _part(random: Random) -> str:
 
     form = random.choice(FORMS)
     part = form.format(
-        expression(), expression(), c=random.choice(CONDITIONS), n=random.choice(COUNTS),
-        items=random.choice(ITEMS), s=random.choice(SIGNS[:-1]),
-    )  # fmt: skip
+        expression(),
+        expression(),
+        c=random.choice(CONDITIONS),
+        n=random.choice(COUNTS),
+        items=random.choice(ITEMS),
+        s=random.choice(SIGNS[:-1]),
+    )
     return part if "for i" in part else re.sub(r"\bi\b", "3", part)
 
 
@@ -304,8 +363,10 @@ def _execute(text: str, names: dict[str, Any]) -> dict[str, Any]:
 
 def _undecorated(tree: ast.Module) -> ast.Module:
     """Definitions of classes stay as they are: only what kernels read is converted."""
-    kept = [_converted(ast.Module([each], [])).body[0] if isinstance(each, ast.FunctionDef) else
-            each for each in tree.body]  # fmt: skip
+    kept = [
+        _converted(ast.Module([each], [])).body[0] if isinstance(each, ast.FunctionDef) else each
+        for each in tree.body
+    ]
     for each in kept:
         if isinstance(each, ast.ClassDef):
             for inner in each.body:
@@ -439,7 +500,10 @@ def _simpler(part: str) -> Iterator[str]:
 def _replaced(part: str, node: Any, operand: ast.expr) -> str:
     class Replace(ast.NodeTransformer):
         def visit(self, each: ast.AST) -> Any:
-            return ast.parse(ast.unparse(operand), mode="eval").body if (
-                ast.dump(each) == ast.dump(node)) else self.generic_visit(each)  # fmt: skip
+            return (
+                ast.parse(ast.unparse(operand), mode="eval").body
+                if (ast.dump(each) == ast.dump(node))
+                else self.generic_visit(each)
+            )
 
     return ast.unparse(ast.fix_missing_locations(Replace().visit(ast.parse(part)))) + "\n"

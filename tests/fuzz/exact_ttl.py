@@ -155,10 +155,13 @@ def run(text: str, arrays: list[Array]) -> None:
         return lambda body: body
 
     vars(made).update(
-        math=MATH, copy=_copy, make_dataflow_buffer_like=Buffer, operation=declare,
+        math=MATH,
+        copy=_copy,
+        make_dataflow_buffer_like=Buffer,
+        operation=declare,
         node=lambda dims: here["node"],
         raw_element_read=lambda block, *place: block.array[place],
-    )  # fmt: skip
+    )
 
     def other_import(name: str, *rest: Any) -> Any:
         return made if name == "ttl" else known(name, *rest)

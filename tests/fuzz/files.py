@@ -27,9 +27,27 @@ FILECHECK = Path(__file__).parents[1] / "filecheck"
 RUNS = re.compile(r"-p '?([\w,-]+(?:\{[^}]*\})?)")
 CODES = re.compile(r"\[(TTL\d+)\]")
 ODD: tuple[Any, ...] = (
-    -1, 0, 1, 2**31, 2**63, 10**30, 1.5, -0.0, 1e308, True, None, "", "x", "../../x", "\u0000",
-    [], {}, [[]], [-1], {"x": 1},
-)  # fmt: skip
+    -1,
+    0,
+    1,
+    2**31,
+    2**63,
+    10**30,
+    1.5,
+    -0.0,
+    1e308,
+    True,
+    None,
+    "",
+    "x",
+    "../../x",
+    "\u0000",
+    [],
+    {},
+    [[]],
+    [-1],
+    {"x": 1},
+)
 BYTES = (0, 1, 0x7F, 0x80, 0xFF)
 SHORT = 12_000  # of a manifest: kernels make the rest
 WORDS = re.compile(r"[%@!#]?[\w.]+|\S")

@@ -10,7 +10,7 @@ from textwrap import indent
 from fuzz.engines import Input, with_tail
 
 Lines = list[str]
-HELPERS = '''\
+HELPERS = """\
 def r_load(tensor, row, dfb):
     with dfb.reserve() as r_new:
         ttl.copy({r_tensor}, r_new).wait()
@@ -20,8 +20,8 @@ def c_limited(c_value):
     return ttl.math.clamp(c_value, -3, 3)
 
 
-'''
-ARGUMENTS = '''
+"""
+ARGUMENTS = """
 
 def make_arguments():
     tensors = make_tensors()
@@ -30,7 +30,7 @@ def make_arguments():
     return tensors
 
 
-'''
+"""
 
 
 class Maker:
@@ -52,8 +52,12 @@ class Maker:
             f"{name} = ttl.make_dataflow_buffer_like(a, shape={self.shape}, block_count=2)"
             for name in self.buffers
         ]
-        lines = [*made, f"rows = a.shape[0] // {32 * self.shape[0] * self.grid}",
-                 "node = ttl.node(dims=1)", *body]  # fmt: skip
+        lines = [
+            *made,
+            f"rows = a.shape[0] // {32 * self.shape[0] * self.grid}",
+            "node = ttl.node(dims=1)",
+            *body,
+        ]
         head = f"import ttl\n\nLIMIT = {self.random.randint(1, 3)}\nIS_ALIASED = {self.has_alias}\n"
         operation = f"@ttl.operation(grid=({self.grid}, 1))\ndef operation(a, b, t, u, y):\n"
         whole = head + "\n\n" + HELPERS.format(r_tensor=self._part("tensor", "row")) + operation
@@ -171,9 +175,13 @@ class Maker:
         part = self._part(tensor, row)
         ways = [
             [f"with {buffer}.reserve() as {new}:", f"    ttl.copy({part}, {new}).wait()"],
-            [f"{new} = {buffer}.reserve()", f"{thread}_moved = ttl.copy({part}, {new})",
-             f"{thread}_moved.wait()", f"{new}.push()"],
-        ]  # fmt: skip
+            [
+                f"{new} = {buffer}.reserve()",
+                f"{thread}_moved = ttl.copy({part}, {new})",
+                f"{thread}_moved.wait()",
+                f"{new}.push()",
+            ],
+        ]
         if thread == "r":
             ways.append([f"r_load({tensor}, {row}, {buffer})"])
         return self.random.choice(ways)
@@ -192,10 +200,12 @@ class Maker:
 
     def _save(self, tensor: str, row: str) -> Lines:
         buffer, part = self.out, self._part(tensor, row)
-        return self.random.choice([
-            [f"with {buffer}.wait() as w_done:", f"    ttl.copy(w_done, {part}).wait()"],
-            [f"w_done = {buffer}.wait()", f"ttl.copy(w_done, {part}).wait()", "w_done.pop()"],
-        ])  # fmt: skip
+        return self.random.choice(
+            [
+                [f"with {buffer}.wait() as w_done:", f"    ttl.copy(w_done, {part}).wait()"],
+                [f"w_done = {buffer}.wait()", f"ttl.copy(w_done, {part}).wait()", "w_done.pop()"],
+            ]
+        )
 
     # Computing ------------------------------------------------------------------------------------
 
@@ -247,8 +257,10 @@ class Maker:
             found = f"({found} {self.random.choice('+-*')} {value})"
         for _ in range(self.random.randint(0, 2)):
             found = self._wider(found, self.random.choice(values))
-        return f"c_limited({found})" if self.random.random() < 0.4 else (
-            f"ttl.math.clamp({found}, -3, 3)"
+        return (
+            f"c_limited({found})"
+            if self.random.random() < 0.4
+            else (f"ttl.math.clamp({found}, -3, 3)")
         )
 
     def _wider(self, found: str, value: str) -> str:

@@ -69,9 +69,7 @@ KINDS: dict[str, Kind] = {
     "forms": Kind(forms.program, forms.judge),
     "mutants": Kind(changed_program, judge, at_once=2),
     "captured": Kind(captured.program, captured.check, captured.smaller, at_once=4),
-    "manifests": Kind(
-        files.manifest, files.check_manifest, shrinking.of_edits, ".txt", at_once=20
-    ),
+    "manifests": Kind(files.manifest, files.check_manifest, shrinking.of_edits, ".txt", at_once=20),
     "flatbuffers": Kind(
         files.flatbuffer, files.check_flatbuffer, shrinking.of_edits, ".txt", at_once=100
     ),

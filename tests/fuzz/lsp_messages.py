@@ -34,12 +34,14 @@ PARAMS: dict[str, Any] = {
     "textDocument/hover": AT,
     "textDocument/implementation": AT,
     "textDocument/codeAction": {
-        "textDocument": {"uri": URI}, "range": RANGE, "context": {"diagnostics": [DIAGNOSTIC]},
+        "textDocument": {"uri": URI},
+        "range": RANGE,
+        "context": {"diagnostics": [DIAGNOSTIC]},
     },
     "workspace/executeCommand": {"command": "x", "arguments": []},
     "$/cancelRequest": {"id": 3},
     "initialize": {"processId": None, "rootUri": None, "capabilities": {}},
-}  # fmt: skip
+}
 QUESTIONS = ("hover", "implementation", "codeAction", "executeCommand", "initialize")
 LENGTHS = ("-1", "0", "1", "x", "", "999999999999999", "9" * 40, "1e3", "+7", " 12")
 LAST = 999

@@ -11,10 +11,16 @@ from random import Random
 
 NUMBERS = (0, 1, -1, 2, 3, 7, 64, 1000)
 METHODS = (
-    ("wait", "reserve"), ("push", "pop"), ("if_src", "if_dst"), ("is_src", "is_dst"),
-    ("wait_ge", "wait_eq"), ("set", "inc"), ("store", "push"), ("compute", "datamovement"),
+    ("wait", "reserve"),
+    ("push", "pop"),
+    ("if_src", "if_dst"),
+    ("is_src", "is_dst"),
+    ("wait_ge", "wait_eq"),
+    ("set", "inc"),
+    ("store", "push"),
+    ("compute", "datamovement"),
     ("wait_all", "add"),
-)  # fmt: skip
+)
 OTHER_METHOD = {one: two for pair in METHODS for one, two in (pair, pair[::-1])}
 OPERATORS = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Mod, ast.FloorDiv, ast.MatMult, ast.BitXor)
 ODD = ("None", "'text'", "[]", "{}", "1.5", "True", "a", "y", "ttl", "lambda: 0", "2 ** 40")
@@ -163,6 +169,17 @@ def _odd(random: Random) -> ast.expr:
 
 
 CHANGES: tuple[Change, ...] = (
-    _leave_out, _double, _exchange, _move, _unwrap, _wrap, _other_number, _other_name,
-    _other_method, _other_operator, _other_arguments, _odd_argument, _odd_index,
-)  # fmt: skip
+    _leave_out,
+    _double,
+    _exchange,
+    _move,
+    _unwrap,
+    _wrap,
+    _other_number,
+    _other_name,
+    _other_method,
+    _other_operator,
+    _other_arguments,
+    _odd_argument,
+    _odd_index,
+)

@@ -104,9 +104,21 @@ def _operator(sign: str) -> tuple[Callable[..., Value], Callable[..., Value]]:
     )
 
 
-NAMES = {"+": "add", "-": "sub", "*": "mul", "/": "truediv", "%": "mod", "//": "floordiv",
-         "^": "xor",
-         "<": "lt", "<=": "le", ">": "gt", ">=": "ge", "==": "eq", "!=": "ne"}  # fmt: skip
+NAMES = {
+    "+": "add",
+    "-": "sub",
+    "*": "mul",
+    "/": "truediv",
+    "%": "mod",
+    "//": "floordiv",
+    "^": "xor",
+    "<": "lt",
+    "<=": "le",
+    ">": "gt",
+    ">=": "ge",
+    "==": "eq",
+    "!=": "ne",
+}
 for _sign, _name in NAMES.items():
     _forward, _backward = _operator(_sign)
     setattr(Value, f"__{_name}__", _forward)
@@ -429,9 +441,7 @@ class Semaphore:
     def get_remote_multicast(self, nodes: Any = None) -> SimpleNamespace:
         run = current()
         places = range(run.node_count) if nodes is None else run.nodes_of(nodes)
-        return SimpleNamespace(
-            set=lambda value: self.values.update(dict.fromkeys(places, value))
-        )
+        return SimpleNamespace(set=lambda value: self.values.update(dict.fromkeys(places, value)))
 
 
 # Running ------------------------------------------------------------------------------------------
@@ -622,8 +632,17 @@ def _module(has_product: bool) -> ModuleType:
 
     math = Math()
     vars(made).update(
-        operation=declare, compute=kernel, datamovement=kernel, node=node, copy=copy, Pipe=Pipe,
-        make_dataflow_buffer_like=make_dataflow_buffer_like, GroupTransfer=GroupTransfer,
-        PipeNet=PipeNet, Semaphore=Semaphore, math=math, block=math,
-    )  # fmt: skip
+        operation=declare,
+        compute=kernel,
+        datamovement=kernel,
+        node=node,
+        copy=copy,
+        Pipe=Pipe,
+        make_dataflow_buffer_like=make_dataflow_buffer_like,
+        GroupTransfer=GroupTransfer,
+        PipeNet=PipeNet,
+        Semaphore=Semaphore,
+        math=math,
+        block=math,
+    )
     return made

@@ -153,9 +153,7 @@ class Model:
             self._is_in_no_order(one, other)
             for one in uses
             for other in uses
-            if one[0] != other[0]
-            and one[2][3:5] == other[2][3:5]
-            and _is_spoiled(one[2], other[2])
+            if one[0] != other[0] and one[2][3:5] == other[2][3:5] and _is_spoiled(one[2], other[2])
         )
 
     def _is_in_no_order(self, one: Any, other: Any) -> bool:

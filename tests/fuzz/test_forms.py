@@ -38,7 +38,9 @@ def text_with(statement: str = "c_out.store(c_a * 2)") -> str:
 
 
 def test_a_kernel_has_the_statements_of_its_thread() -> None:
-    assert by_hand(PROGRAM) == """\
+    assert (
+        by_hand(PROGRAM)
+        == """\
 import ttl
 
 @ttl.operation(grid=(2, 1))
@@ -73,6 +75,7 @@ def operation(a, y):
             with y_dfb.wait() as w_done:
                 ttl.copy(w_done, y[row, 0]).wait()
 """
+    )
 
 
 def test_a_statement_of_two_threads_is_no_program() -> None:

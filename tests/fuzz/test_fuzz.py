@@ -54,8 +54,9 @@ def test_past_failures_are_mended(file: Path) -> None:
 
 
 SLOW = ("forks", "programs", "expressions", "stores", "functions")
-ONE_OF_EACH = [pytest.param(each, marks=pytest.mark.full) if each in SLOW else each
-               for each in KINDS]  # fmt: skip
+ONE_OF_EACH = [
+    pytest.param(each, marks=pytest.mark.full) if each in SLOW else each for each in KINDS
+]
 
 
 @pytest.mark.parametrize("kind", ONE_OF_EACH)

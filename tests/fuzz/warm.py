@@ -48,84 +48,130 @@ SOURCES = {
     "tuple": Source("ITEMS = (0,)", "globals()['ITEMS'] = (5, (n,))", "ITEMS[1][0]"),
     "cell": Source(
         "def scope():\n    k = 0\n    def put(n):\n        nonlocal k\n        k = n\n"
-        "    return put, lambda: k\n\nput, got = scope()", "put(n)", "got()"),
+        "    return put, lambda: k\n\nput, got = scope()",
+        "put(n)",
+        "got()",
+    ),
     "list": Source("ITEMS = [0]", "ITEMS[0] = n", "ITEMS[0]"),
     "length": Source("ITEMS = []", "ITEMS[:] = [7] * n", "len(ITEMS)"),
     "list in a tuple": Source("ITEMS = ([0],)", "ITEMS[0][0] = n", "ITEMS[0][0]"),
     "dict": Source("ITEMS = {}", "ITEMS['k'] = n", "ITEMS['k']"),
-    "set": Source("ITEMS = set()", "ITEMS.clear(); ITEMS.update(range(n))",
-                  "sum(1 for _ in ITEMS)"),
+    "set": Source(
+        "ITEMS = set()", "ITEMS.clear(); ITEMS.update(range(n))", "sum(1 for _ in ITEMS)"
+    ),
     "attribute": Source(OBJECT, "thing.value = n", "thing.value"),
     "class attribute": Source(OBJECT, "Class.value = n", "thing.value"),
     "of the class": Source(OBJECT, "Class.value = n", "Class.value"),
-    "replaced class": Source(OBJECT, "thing.__class__ = type('Other', (Class,), {'value': n})",
-                             "thing.value"),
+    "replaced class": Source(
+        OBJECT, "thing.__class__ = type('Other', (Class,), {'value': n})", "thing.value"
+    ),
     "property": Source(
         "NUMBER = 0\nclass Class:\n    @property\n    def value(self):\n        return NUMBER\n\n"
-        "thing = Class()", "globals()['NUMBER'] = n", "thing.value"),
+        "thing = Class()",
+        "globals()['NUMBER'] = n",
+        "thing.value",
+    ),
     "property of the environment": Source(
         "class Class:\n    @property\n    def value(self):\n"
         "        return int(os.environ['WARM'])\n\nthing = Class()",
-        "os.environ['WARM'] = str(n)", "thing.value"),
-    "getattr": Source("class Class:\n    def __getattr__(self, name):\n        return len(ITEMS)\n"
-                      "\nITEMS, thing = [], Class()", "ITEMS[:] = [7] * n", "thing.value"),
-    "int class": Source("class Int(int):\n    value = 0\n\nthing = Int(3)", "thing.value = n",
-                        "thing.value"),
+        "os.environ['WARM'] = str(n)",
+        "thing.value",
+    ),
+    "getattr": Source(
+        "class Class:\n    def __getattr__(self, name):\n        return len(ITEMS)\n"
+        "\nITEMS, thing = [], Class()",
+        "ITEMS[:] = [7] * n",
+        "thing.value",
+    ),
+    "int class": Source(
+        "class Int(int):\n    value = 0\n\nthing = Int(3)", "thing.value = n", "thing.value"
+    ),
     "module": Source("module = types.ModuleType('module')", "module.value = n", "module.value"),
     "math": Source("", "math.warm_number = n", "math.warm_number"),
     "ttnn": Source("", "ttnn.warm_number = n", "ttnn.warm_number"),
     "default": Source(FUNCTION, "function.__defaults__ = (n,)", "function()"),
     "named default": Source(FUNCTION, "function.__kwdefaults__['named'] = n", "function()"),
-    "list default": Source("def function(ks=[0]):\n    return ks[0]",
-                           "function.__defaults__[0][0] = n", "function()"),
+    "list default": Source(
+        "def function(ks=[0]):\n    return ks[0]", "function.__defaults__[0][0] = n", "function()"
+    ),
     "function attribute": Source(FUNCTION, "function.value = n", "function.value"),
-    "code": Source(FUNCTION, "function.__code__ = eval(f'lambda k, named=0: {n}').__code__\n"
-                   "    function.__kwdefaults__ = None", "function(0)"),
-    "replaced function": Source(FUNCTION, "globals()['function'] = [zero, one, two, three][n]",
-                                "function()"),
+    "code": Source(
+        FUNCTION,
+        "function.__code__ = eval(f'lambda k, named=0: {n}').__code__\n"
+        "    function.__kwdefaults__ = None",
+        "function(0)",
+    ),
+    "replaced function": Source(
+        FUNCTION, "globals()['function'] = [zero, one, two, three][n]", "function()"
+    ),
     "partial": Source(FUNCTION, "globals()['bound'] = functools.partial(function, n)", "bound()"),
     "partial of a list": Source(
-        "ITEMS = [0]\nbound = functools.partial(max, ITEMS)", "ITEMS[0] = n", "bound()"),
-    "method": Source(OBJECT + "\nClass.method = lambda self: self.value", "thing.value = n",
-                     "thing.method()"),
+        "ITEMS = [0]\nbound = functools.partial(max, ITEMS)", "ITEMS[0] = n", "bound()"
+    ),
+    "method": Source(
+        OBJECT + "\nClass.method = lambda self: self.value", "thing.value = n", "thing.method()"
+    ),
     "shadowed builtin": Source("", "globals()['len'] = [zero, one, two, three][n]", "len(())"),
     "builtin": Source("", "builtins.warm_number = n", "warm_number"),
-    "cached": Source("NUMBER = 0\n@functools.cache\ndef function():\n    return NUMBER",
-                     "globals()['NUMBER'] = n\n    function.cache_clear()", "function()"),
+    "cached": Source(
+        "NUMBER = 0\n@functools.cache\ndef function():\n    return NUMBER",
+        "globals()['NUMBER'] = n\n    function.cache_clear()",
+        "function()",
+    ),
     "environment": Source("", "os.environ['WARM'] = str(n)", "int(os.environ['WARM'])"),
     "getenv": Source("from os import getenv", "os.environ['WARM'] = str(n)", "int(getenv('WARM'))"),
-    "errors": Source("", "np.seterr(over=('ignore', 'warn', 'raise', 'print')[n])",
-                     "('ignore', 'warn', 'raise', 'print').index(np.geterr()['over'])"),
-    "gradients": Source("", "torch.set_grad_enabled(n > 1)",
-                        "(1 if torch.is_grad_enabled() else 2)"),
-    "threads": Source("", "sys.setswitchinterval((n + 1) / 100)",
-                      "round(sys.getswitchinterval() * 100) - 1"),
+    "errors": Source(
+        "",
+        "np.seterr(over=('ignore', 'warn', 'raise', 'print')[n])",
+        "('ignore', 'warn', 'raise', 'print').index(np.geterr()['over'])",
+    ),
+    "gradients": Source(
+        "", "torch.set_grad_enabled(n > 1)", "(1 if torch.is_grad_enabled() else 2)"
+    ),
+    "threads": Source(
+        "", "sys.setswitchinterval((n + 1) / 100)", "round(sys.getswitchinterval() * 100) - 1"
+    ),
     "random": Source("", "random.seed(n)", "random.randrange(4)"),
     "randrange": Source("from random import randrange", "random.seed(n)", "randrange(4)"),
     "numpy random": Source("", "np.random.seed(n)", "int(np.random.randint(0, 4))"),
     "torch random": Source("", "torch.manual_seed(n)", "int(torch.randperm(4)[0])"),
-    "iterator": Source("ITEMS = iter(())", "globals()['ITEMS'] = itertools.count(n)",
-                       "next(ITEMS)"),
-    "numpy scalar": Source("NUMBER = np.int32(0)", "globals()['NUMBER'] = np.int32(n)",
-                           "int(NUMBER)"),
+    "iterator": Source(
+        "ITEMS = iter(())", "globals()['ITEMS'] = itertools.count(n)", "next(ITEMS)"
+    ),
+    "numpy scalar": Source(
+        "NUMBER = np.int32(0)", "globals()['NUMBER'] = np.int32(n)", "int(NUMBER)"
+    ),
     "array": Source("ARRAY = np.zeros(2, np.int32)", "ARRAY[1] = n", "int(ARRAY[1])"),
-    "context variable": Source("import contextvars\nVARIABLE = contextvars.ContextVar('warm')",
-                               "VARIABLE.set(n)", "VARIABLE.get()"),
-    "thread": Source("import threading\nLOCAL = threading.local()", "LOCAL.value = n",
-                     "LOCAL.value"),
-    "frozen": Source("@dataclasses.dataclass(frozen=True)\nclass Class:\n    value: int\n\n"
-                     "thing = Class(0)", "globals()['thing'] = Class(n)", "thing.value"),
+    "context variable": Source(
+        "import contextvars\nVARIABLE = contextvars.ContextVar('warm')",
+        "VARIABLE.set(n)",
+        "VARIABLE.get()",
+    ),
+    "thread": Source(
+        "import threading\nLOCAL = threading.local()", "LOCAL.value = n", "LOCAL.value"
+    ),
+    "frozen": Source(
+        "@dataclasses.dataclass(frozen=True)\nclass Class:\n    value: int\n\nthing = Class(0)",
+        "globals()['thing'] = Class(n)",
+        "thing.value",
+    ),
     "bytes": Source("ITEMS = bytearray(1)", "ITEMS[0] = n", "ITEMS[0]"),
-    "enum": Source("class Choice(enum.Enum):\n    A = 0\n    B = 1\n    C = 2\n    D = 3\n\n"
-                   "CHOICE = Choice.A", "globals()['CHOICE'] = list(Choice)[n]", "CHOICE.value"),
+    "enum": Source(
+        "class Choice(enum.Enum):\n    A = 0\n    B = 1\n    C = 2\n    D = 3\n\nCHOICE = Choice.A",
+        "globals()['CHOICE'] = list(Choice)[n]",
+        "CHOICE.value",
+    ),
     "globals": Source("NUMBER = 0", "globals()['NUMBER'] = n", "globals()['NUMBER']"),
     "text": Source("NUMBER = 0", "globals()['NUMBER'] = n", "int(f'{NUMBER}')"),
     "evaluated": Source("NUMBER = 0", "globals()['NUMBER'] = n", "eval('NUMBER')"),
-    "imported": Source("", "sys.modules['warm_module'] = types.SimpleNamespace(value=n)",
-                       "__import__('warm_module').value"),
+    "imported": Source(
+        "",
+        "sys.modules['warm_module'] = types.SimpleNamespace(value=n)",
+        "__import__('warm_module').value",
+    ),
     "tensor": Source("", "DATA[:] = [n]", "int(ttl.to_numpy(tensor)[0, 0])"),
     "node": Source("ITEMS = [0]", "ITEMS[0] = n", "ITEMS[NODE]"),
-}  # fmt: skip
+}
 
 # Statements of the body, and what the kernel adds.
 PLACES = {
@@ -138,8 +184,9 @@ PLACES = {
 }
 # Kernels run with numpy's errors ignored, whatever the program chose; no loop has 2.0 trips.
 NOT_PAIRED = [("errors", "kernel"), ("float", "loop")]
-PAIRS = [(source, place) for source in SOURCES for place in PLACES
-         if (source, place) not in NOT_PAIRED]  # fmt: skip
+PAIRS = [
+    (source, place) for source in SOURCES for place in PLACES if (source, place) not in NOT_PAIRED
+]
 VALUES = {"branch": "1 if ({read}) > 1 else 2", "loop": "sum(range({read}))"}
 
 PROGRAM = '''\
@@ -226,10 +273,15 @@ def program(source: str, place: str, values: list[int]) -> str:
     expected = VALUES.get(place, "{read}").format(read=each.read.replace("NODE", "0"))
     trips = "k" if place == "branch" else "1"
     return PROGRAM.format(
-        values=values, setup=each.setup, change=each.change, read=each.read.replace("NODE", "0"),
-        expected=expected, statement=statement.format(read=read), added=added.format(read=read),
+        values=values,
+        setup=each.setup,
+        change=each.change,
+        read=each.read.replace("NODE", "0"),
+        expected=expected,
+        statement=statement.format(read=read),
+        added=added.format(read=read),
         trips=trips,
-    )  # fmt: skip
+    )
 
 
 def warm_program(seed: int) -> str:

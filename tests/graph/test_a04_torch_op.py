@@ -62,8 +62,10 @@ def test_a4_cpu_is_refused():
 def test_a4_is_registered_for_both_devices():
     has_kernel = torch._C._dispatch_has_kernel_for_dispatch_key
     assert [has_kernel("tt::tt_lang_op", key) for key in ("XLA", "PrivateUse1", "CPU")] == [
-        True, True, False,
-    ]  # fmt: skip
+        True,
+        True,
+        False,
+    ]
 
 
 def test_a4_is_allowed_in_graphs():
@@ -88,7 +90,11 @@ def test_a4_keyword_wrapper():
     with FakeTensorMode():
         x = torch.empty(2, 3, device="tt")
         (result,) = tt_lang_op_dispatch(
-            [x, x], kernel_id="k", arg_roles="in,out", version_tag="v", shard_spec="",
+            [x, x],
+            kernel_id="k",
+            arg_roles="in,out",
+            version_tag="v",
+            shard_spec="",
             out_indices=[1],
-        )  # fmt: skip
+        )
     assert result.shape == x.shape

@@ -35,9 +35,12 @@ def test_example(name, tmp_path):
     """torch.compile, and the flatbuffer in another process: both within the bound of their ops."""
     program, trace = ROOT / "examples" / "pytorch" / f"{name}.py", tmp_path / "trace.jsonl"
     done = subprocess.run(
-        [sys.executable, str(program)], capture_output=True, text=True, check=False,
+        [sys.executable, str(program)],
+        capture_output=True,
+        text=True,
+        check=False,
         env=os.environ | {"TTL_TRACE": str(trace)},
-    )  # fmt: skip
+    )
     assert done.returncode == 0, done.stderr
     assert f"{name}: compiling it with torch.compile" in done.stderr  # not silent for so long
     events = [json.loads(line) for line in trace.read_text().splitlines()]
@@ -58,8 +61,7 @@ def test_without_torch_the_import_says_how_to_get_it():
     )
     assert done.returncode == 1
     assert done.stderr.splitlines()[-1] == (
-        "ModuleNotFoundError: tt_torch needs torch, which is not installed: "
-        "pip install '.[torch]'"
+        "ModuleNotFoundError: tt_torch needs torch, which is not installed: pip install '.[torch]'"
     )
 
 

@@ -254,11 +254,21 @@ def test_slots_of_the_public_tables() -> None:
 
 def test_tags_of_the_public_unions() -> None:
     assert {name: tag for name, tag in UNIONS["OpType"].items() if tag < OWN_TAGS} == {
-        "DeallocateOp": 29, "EltwiseBinaryOp": 36, "EltwiseUnaryOp": 40, "EmptyOp": 43,
-        "FromDeviceOp": 48, "FullOp": 49, "GenericOp": 52, "GetDeviceOp": 53, "MatmulOp": 62,
-        "ToDeviceOp": 110, "ToLayoutOp": 111, "ToMemoryConfigOp": 112, "TypecastOp": 114,
+        "DeallocateOp": 29,
+        "EltwiseBinaryOp": 36,
+        "EltwiseUnaryOp": 40,
+        "EmptyOp": 43,
+        "FromDeviceOp": 48,
+        "FullOp": 49,
+        "GenericOp": 52,
+        "GetDeviceOp": 53,
+        "MatmulOp": 62,
+        "ToDeviceOp": 110,
+        "ToLayoutOp": 111,
+        "ToMemoryConfigOp": 112,
+        "TypecastOp": 114,
         "CreateGlobalSemaphoreOp": 128,
-    }  # fmt: skip
+    }
     arguments = (
         "CBBufferIndex BufferAddress BufferAddressOfTensor SemaphoreAt NamedArgument "
         "GlobalSemaphore Scalar TensorAccessorArgs"

@@ -68,10 +68,12 @@ class Sample(nn.Module):
     [
         ("nearest", "zeros", False),
         ("bilinear", "reflection", False),
-        *(pytest.param("bilinear", *each, marks=pytest.mark.full) for each in
-          [*product(["zeros", "border"], [True, False]), ("reflection", True)]),
+        *(
+            pytest.param("bilinear", *each, marks=pytest.mark.full)
+            for each in [*product(["zeros", "border"], [True, False]), ("reflection", True)]
+        ),
     ],
-)  # fmt: skip
+)
 def test_places_between_pixels(mode, padding, align):
     assert_alike(Sample(mode, padding, align), torch.randn(2, 3, 5, 4), torch.randn(2, 6, 3, 2) * 2)
 
@@ -138,8 +140,10 @@ def test_rows_in_groups():
     """An empty group, and rows after the last of them."""
     x, weights, ends = torch.randn(9, 4), torch.randn(4, 4, 5), torch.tensor([2, 2, 6, 8])
     found = torch.compile(grouped_mm, backend="tt", fullgraph=True)(x, weights, ends.int())
-    expected = [x[first:last] @ weight for first, last, weight in
-                zip([0, 2, 2, 6], ends, weights, strict=True)]  # fmt: skip
+    expected = [
+        x[first:last] @ weight
+        for first, last, weight in zip([0, 2, 2, 6], ends, weights, strict=True)
+    ]
     torch.testing.assert_close(found, torch.cat([*expected, torch.zeros(1, 5)]))
 
 

@@ -111,8 +111,9 @@ def test_static_arguments():
 
 
 def test_a_static_argument_before_others():
-    compiled = compile_jax(lambda name, x, unused, y: x - y if name == "less" else x + y,
-                           static_argnums=0)  # fmt: skip
+    compiled = compile_jax(
+        lambda name, x, unused, y: x - y if name == "less" else x + y, static_argnums=0
+    )
     for name, wanted in (("less", 1.0), ("more", 5.0)):
         check(compiled(name, jnp.float32(3), jnp.ones(2), jnp.float32(2)), jnp.float32(wanted))
 

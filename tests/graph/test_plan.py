@@ -46,13 +46,14 @@ def refuse(*args, **kwargs):
 
 def test_a_square_that_is_turned_is_not_taken_for_the_one_before_it() -> None:
     found = runtime(
-        "%a: tensor<8x8xf32>", "tensor<8x8xf32>",
+        "%a: tensor<8x8xf32>",
+        "tensor<8x8xf32>",
         """
         %t = stablehlo.transpose %a, dims = [1, 0] : (tensor<8x8xf32>) -> tensor<8x8xf32>
         %p = stablehlo.multiply %a, %t : tensor<8x8xf32>
         return %p : tensor<8x8xf32>
         """,
-    )  # fmt: skip
+    )
     a = drawn(8, 8)
     assert (found.run([a])[0] == a * a.T).all()
 
@@ -60,7 +61,8 @@ def test_a_square_that_is_turned_is_not_taken_for_the_one_before_it() -> None:
 def test_operands_are_not_expanded_but_the_result_is() -> None:
     """All operands are smaller than the result, or one of them is."""
     found = runtime(
-        "%a: tensor<3xf32>, %b: tensor<2x3xf32>", "tensor<2x3xf32>, tensor<2x3xf32>",
+        "%a: tensor<3xf32>, %b: tensor<2x3xf32>",
+        "tensor<2x3xf32>, tensor<2x3xf32>",
         """
         %x = stablehlo.broadcast_in_dim %a, dims = [1] : (tensor<3xf32>) -> tensor<2x3xf32>
         %two = stablehlo.constant dense<2.0> : tensor<2x3xf32>
@@ -68,7 +70,7 @@ def test_operands_are_not_expanded_but_the_result_is() -> None:
         %m = stablehlo.maximum %x, %b : tensor<2x3xf32>
         return %s, %m : tensor<2x3xf32>, tensor<2x3xf32>
         """,
-    )  # fmt: skip
+    )
     a, b = drawn(3), drawn(2, 3, seed=1)
     total, most = found.run([a, b])
     assert (total == np.broadcast_to(a + 2, (2, 3))).all()
@@ -78,19 +80,21 @@ def test_operands_are_not_expanded_but_the_result_is() -> None:
 def test_integers_that_are_chosen_keep_all_their_digits() -> None:
     """What chooses has a float's type, and f32 has no room for these."""
     found = runtime(
-        "%p: tensor<2xi1>, %a: tensor<2xi64>, %b: tensor<2xi64>", "tensor<2xi64>",
+        "%p: tensor<2xi1>, %a: tensor<2xi64>, %b: tensor<2xi64>",
+        "tensor<2xi64>",
         """
         %c = stablehlo.select %p, %a, %b : tensor<2xi1>, tensor<2xi64>
         return %c : tensor<2xi64>
         """,
-    )  # fmt: skip
+    )
     a, b = np.array([2**24 + 1, 3]), np.array([5, 2**30 + 7])
     assert found.run([np.array([True, False]), a, b])[0].tolist() == [2**24 + 1, 2**30 + 7]
 
 
 def test_zero_and_minus_zero_are_two_constants() -> None:
     found = runtime(
-        "%a: tensor<2xf32>", "tensor<2xf32>, tensor<2xf32>",
+        "%a: tensor<2xf32>",
+        "tensor<2xf32>, tensor<2xf32>",
         """
         %p = stablehlo.constant dense<0.0> : tensor<2xf32>
         %m = stablehlo.constant dense<-0.0> : tensor<2xf32>
@@ -98,19 +102,20 @@ def test_zero_and_minus_zero_are_two_constants() -> None:
         %y = stablehlo.divide %a, %m : tensor<2xf32>
         return %x, %y : tensor<2xf32>, tensor<2xf32>
         """,
-    )  # fmt: skip
+    )
     x, y = found.run([np.ones(2, np.float32)])
     assert x.tolist() == [np.inf] * 2 and y.tolist() == [-np.inf] * 2
 
 
 def test_rows_of_a_table_that_is_not_converted() -> None:
     found = runtime(
-        "%n: tensor<3xi32>, %w: tensor<5x4xbf16>", "tensor<3x4xbf16>",
+        "%n: tensor<3xi32>, %w: tensor<5x4xbf16>",
+        "tensor<3x4xbf16>",
         """
         %r = "stablehlo.gather"(%w, %n) <{dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 4>}> : (tensor<5x4xbf16>, tensor<3xi32>) -> tensor<3x4xbf16>
         return %r : tensor<3x4xbf16>
         """,  # noqa: E501
-    )  # fmt: skip
+    )
     table = drawn(5, 4, dtype=BF16)
     assert (found.run([np.array([4, 0, 4], np.int32), table])[0] == table[[4, 0, 4]]).all()
 
@@ -121,9 +126,13 @@ def described(*shape: int, dtype=float32) -> TensorDescription:
 
 def test_an_id_that_is_used_again_is_another_value() -> None:
     steps = (
-        CallStep("neg", (1,), 2), CallStep("abs", (2,), 3), FreeStep(2), CallStep("exp", (1,), 2),
-        CallStep("subtract", (2, 3), 4), CallStep("tanh", (1,), 5),
-    )  # fmt: skip
+        CallStep("neg", (1,), 2),
+        CallStep("abs", (2,), 3),
+        FreeStep(2),
+        CallStep("exp", (1,), 2),
+        CallStep("subtract", (2, 3), 4),
+        CallStep("tanh", (1,), 5),
+    )
     tensors = {number: described(4) for number in range(1, 6)}
     plan = bind(GraphProgram("main", (1,), (4,), steps, tensors), refuse, refuse, refuse)
     a = drawn(4)
@@ -133,10 +142,13 @@ def test_an_id_that_is_used_again_is_another_value() -> None:
 
 def test_what_depends_on_no_input_is_computed_once() -> None:
     steps = (
-        CallStep("arange", (), 2, {"shape": (4,), "dim": 0}), CallStep("typecast", (2,), 3),
-        CallStep("exp", (3,), 4), CallStep("exp", (3,), 5),
-        CallStep("add", (4, 5), 6), CallStep("add", (1, 6), 7),
-    )  # fmt: skip
+        CallStep("arange", (), 2, {"shape": (4,), "dim": 0}),
+        CallStep("typecast", (2,), 3),
+        CallStep("exp", (3,), 4),
+        CallStep("exp", (3,), 5),
+        CallStep("add", (4, 5), 6),
+        CallStep("add", (1, 6), 7),
+    )
     tensors = {number: described(4) for number in range(1, 8)} | {2: described(4, dtype=int32)}
     plan = bind(GraphProgram("main", (1,), (7,), steps, tensors), refuse, refuse, refuse)
     assert [type(step) for step in plan.steps] == [BoundStep]
@@ -266,14 +278,15 @@ def test_what_a_model_returned_stays_when_it_runs_again() -> None:
 
 def test_memory_does_not_grow_with_runs() -> None:
     found = runtime(
-        "%a: tensor<64x64xbf16>, %b: tensor<64x64xbf16>", "tensor<64x64xbf16>",
+        "%a: tensor<64x64xbf16>, %b: tensor<64x64xbf16>",
+        "tensor<64x64xbf16>",
         """
         %p = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<64x64xbf16>, tensor<64x64xbf16>) -> tensor<64x64xbf16>
         %e = stablehlo.exponential %p : tensor<64x64xbf16>
         %t = stablehlo.transpose %e, dims = [1, 0] : (tensor<64x64xbf16>) -> tensor<64x64xbf16>
         return %t : tensor<64x64xbf16>
         """,  # noqa: E501
-    )  # fmt: skip
+    )
     arrays = [drawn(64, 64, seed=n, dtype=BF16) for n in range(2)]
     for _ in range(1000):  # what is made once is there afterwards
         found.run(arrays)
@@ -295,7 +308,8 @@ def test_memory_does_not_grow_with_runs() -> None:
 
 def test_a_run_looks_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
     found = runtime(
-        "%a: tensor<4x6xf32>, %n: tensor<4x6xf32>", "tensor<4xf32>",
+        "%a: tensor<4x6xf32>, %n: tensor<4x6xf32>",
+        "tensor<4xf32>",
         """
         %s = stablehlo.add %a, %n : tensor<4x6xf32>
         %zero = stablehlo.constant dense<0.0> : tensor<f32>
@@ -303,7 +317,7 @@ def test_a_run_looks_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
         %g = stablehlo.logistic %r : tensor<4xf32>
         return %g : tensor<4xf32>
         """,  # noqa: E501
-    )  # fmt: skip
+    )
     arrays = [drawn(4, 6), drawn(4, 6, seed=1)]
     (wanted,) = found.run(arrays)
     monkeypatch.setattr(importlib, "import_module", refuse)
@@ -313,13 +327,14 @@ def test_a_run_looks_nothing_up(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_threads_run_one_program_at_once() -> None:
     found = runtime(
-        "%a: tensor<128x128xf32>", "tensor<128x128xf32>",
+        "%a: tensor<128x128xf32>",
+        "tensor<128x128xf32>",
         """
         %p = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (tensor<128x128xf32>, tensor<128x128xf32>) -> tensor<128x128xf32>
         %t = stablehlo.tanh %p : tensor<128x128xf32>
         return %t : tensor<128x128xf32>
         """,  # noqa: E501
-    )  # fmt: skip
+    )
     arrays = [drawn(128, 128, seed=n) for n in range(16)]
     with ThreadPoolExecutor(4) as pool:
         results = list(pool.map(lambda a: found.run([a])[0], arrays))

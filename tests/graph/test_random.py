@@ -100,8 +100,10 @@ def test_numbers_are_distributed_as_those_of_the_cpu(name):
     found = torch.compile(SPREAD[name], backend="tt", fullgraph=True)().double()
     expected = SPREAD[name]().double()
     limits = torch.cat([found, expected]).unique()
-    shares = [torch.searchsorted(each.sort()[0], limits, right=True) / len(each)
-              for each in (found, expected)]  # fmt: skip
+    shares = [
+        torch.searchsorted(each.sort()[0], limits, right=True) / len(each)
+        for each in (found, expected)
+    ]
     assert (shares[0] - shares[1]).abs().max() < 2 * (2 / len(found)) ** 0.5
     if name.startswith(("rand", "of 16")) and name not in ("randn", "randint", "randperm"):
         digits = 8 if name == "of 16 bits" else 24

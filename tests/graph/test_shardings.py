@@ -35,17 +35,22 @@ REFUSED = {
     "a mesh": (module(mesh=MESH), "sdy.mesh @mesh", 2),
     "an argument of a mesh in place": (
         module(argument='{sdy.sharding = #sdy.sharding<mesh<["x"=2]>, [{"x"}, {}]>}'),
-        "sdy.sharding<mesh", 3,
+        "sdy.sharding<mesh",
+        3,
     ),
     "an argument of mhlo": (
-        module(argument='{mhlo.sharding = "{devices=[2,1]<=[2]}"}'), "mhlo.sharding", 3,
+        module(argument='{mhlo.sharding = "{devices=[2,1]<=[2]}"}'),
+        "mhlo.sharding",
+        3,
     ),
     "a call of mhlo": (
-        module(body=CALL.format("{devices=[2,1]<=[2]}", TYPE, TYPE)), "mhlo.sharding", 4,
+        module(body=CALL.format("{devices=[2,1]<=[2]}", TYPE, TYPE)),
+        "mhlo.sharding",
+        4,
     ),
     "partitions": (module("mhlo.num_partitions = 2 : i32"), "mhlo.num_partitions = 2", 1),
     "replicas": (module("mhlo.num_replicas = 2 : i32"), "mhlo.num_replicas = 2", 1),
-}  # fmt: skip
+}
 LOWERED = {
     "nothing": module("mhlo.num_partitions = 1 : i32"),
     "a mesh of one device": module(mesh=ONE, argument=DIVIDED, body=CONSTRAINT, result="%1"),

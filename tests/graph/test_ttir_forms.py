@@ -221,14 +221,22 @@ def test_collectives():
     for call, attributes, result, wanted in (
         ("all_gather", f"all_gather_dim = 0 : si32, {axis}", (8, 4), [gathered, gathered]),
         ("all_reduce", f"{total}, {axis}", (4, 4), [both, both]),
-        ("reduce_scatter", f"{total}, scatter_dim = 0 : si32, {axis}", (2, 4),
-         [both[:2], both[2:]]),
+        (
+            "reduce_scatter",
+            f"{total}, scatter_dim = 0 : si32, {axis}",
+            (2, 4),
+            [both[:2], both[2:]],
+        ),
         ("collective_broadcast", groups, (4, 4), [parts[0], parts[0]]),
         ("collective_permute", pairs, (4, 4), [np.zeros((4, 4)), parts[0]]),
         ("mesh_partition", f"dim = 0 : si32, {axis}", (2, 4), [parts[0][:2], parts[1][2:]]),
-        ("all_to_all", f"{split}, {groups}", (2, 8),
-         [np.concatenate([p[:2] for p in parts], 1), np.concatenate([p[2:] for p in parts], 1)]),
-    ):  # fmt: skip
+        (
+            "all_to_all",
+            f"{split}, {groups}",
+            (2, 8),
+            [np.concatenate([p[:2] for p in parts], 1), np.concatenate([p[2:] for p in parts], 1)],
+        ),
+    ):
         whole = np.concatenate(wanted, 1)
         found = on_devices(call, attributes, (4, 4), result, x, whole.shape)
         np.testing.assert_allclose(found, whole, rtol=1e-2, err_msg=call)

@@ -51,9 +51,19 @@ def test_runs_as_numpy_says(graphs, with_buffer):
 
 
 TILES = (
-    "add", "exp", "softmax", "layer_norm", "linear", "relu", "mean", "matmul", "clamp_scalar",
-    "group_norm", "gelu_bw", "dequantize_unrolled",
-)  # fmt: skip
+    "add",
+    "exp",
+    "softmax",
+    "layer_norm",
+    "linear",
+    "relu",
+    "mean",
+    "matmul",
+    "clamp_scalar",
+    "group_norm",
+    "gelu_bw",
+    "dequantize_unrolled",
+)
 
 
 @pytest.mark.full

@@ -21,8 +21,14 @@ __all__ = ["TARGETS", "TargetName", "Thread", "check_folder", "check_kernel", "c
 _PROCESSES = 2
 
 _ELEMENT_BYTES = {
-    "bfloat16": 2, "float16": 2, "float32": 4, "int32": 4, "uint32": 4, "uint16": 2, "uint8": 1,
-}  # fmt: skip
+    "bfloat16": 2,
+    "float16": 2,
+    "float32": 4,
+    "int32": 4,
+    "uint32": 4,
+    "uint16": 2,
+    "uint8": 1,
+}
 _TILE_BYTES = {"bfloat8_b": 1088, "bfloat4_b": 576}
 _ACCESSOR_IN_DRAM = 2  # first word of an interleaved tensor's accessor arguments
 
@@ -61,9 +67,7 @@ def check_kernel(
     return _unique([*linker_faults(source), *found])
 
 
-def check_operation(
-    compiled: CompiledOperation, targets: Iterable[str] | None = None
-) -> list[str]:
+def check_operation(compiled: CompiledOperation, targets: Iterable[str] | None = None) -> list[str]:
     """What is wrong with an operation's kernels, on its own chip unless `targets` are given."""
     owned = _units(compiled, targets)
     verdicts = zip(owned, _verdicts([unit for _, unit in owned]), strict=True)

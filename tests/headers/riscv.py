@@ -23,9 +23,18 @@ from .verdict import filtered
 COMPILER = "riscv64-unknown-elf-g++"
 HOST = "g++"
 _FLAGS = (
-    "-march=rv32im", "-mabi=ilp32", "-std=c++17", "-O2", "-ffast-math", "-fno-exceptions",
-    "-fno-rtti", "-w", "-fpermissive", "--specs=picolibc.specs", "-nostdinc++",
-)  # fmt: skip
+    "-march=rv32im",
+    "-mabi=ilp32",
+    "-std=c++17",
+    "-O2",
+    "-ffast-math",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-w",
+    "-fpermissive",
+    "--specs=picolibc.specs",
+    "-nostdinc++",
+)
 _COMMAND_BUFFER, _START_REGISTER = 0x400, 0x28  # NOC_CMD_CTRL
 _WITHOUT_THREADS = {
     "bits/os_defines.h": "",

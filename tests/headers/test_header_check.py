@@ -49,9 +49,13 @@ def test_good_kernel_passes(name: str, target: TargetName) -> None:
 @pytest.mark.parametrize("full_sync", [False, True])
 def test_compute_configurations_pass(fp32: bool, full_sync: bool) -> None:
     messages = check_kernel(
-        sample("matmul_compute"), "compute", BUFFERS, FORMATS,
-        fp32_dest_acc_en=fp32, dst_full_sync_en=full_sync,
-    )  # fmt: skip
+        sample("matmul_compute"),
+        "compute",
+        BUFFERS,
+        FORMATS,
+        fp32_dest_acc_en=fp32,
+        dst_full_sync_en=full_sync,
+    )
     assert messages == []
 
 
@@ -68,7 +72,9 @@ BAD_COMPUTE = {
     "extra argument": ("cb_pop_front(a_dfb, 4)", "cb_pop_front(a_dfb, 4, 1)", CALL),
     "no such function": ("exp_tile(dst)", "expo_tile(dst)", undeclared("expo_tile")),
     "removed add_tiles_init": (
-        "add_binary_tile_init()", "add_tiles_init(a_dfb, b_dfb)", undeclared("add_tiles_init"),
+        "add_binary_tile_init()",
+        "add_tiles_init(a_dfb, b_dfb)",
+        undeclared("add_tiles_init"),
     ),
     "removed binary_op_init_common": (
         "compute_kernel_hw_startup(a_dfb, b_dfb, y_dfb)",
@@ -76,19 +82,25 @@ BAD_COMPUTE = {
         undeclared("binary_op_init_common"),
     ),
     "missing include": (
-        '#include "api/compute/eltwise_unary/exp.h"\n', "", undeclared("exp_tile_init"),
+        '#include "api/compute/eltwise_unary/exp.h"\n',
+        "",
+        undeclared("exp_tile_init"),
     ),
     "no such header": ("unary/exp.h", "unary/expo.h", "No such file|file not found"),
     "wrong template argument": ("pack_tile<true>", "pack_tile<uint32_t>", CALL),
     "network call in compute": (
-        "exp_tile_init();", "noc_async_read_barrier();", undeclared("noc_async_read_barrier"),
+        "exp_tile_init();",
+        "noc_async_read_barrier();",
+        undeclared("noc_async_read_barrier"),
     ),
     "sign compare": ("i < 2", "i < get_arg_val<uint32_t>(0)", "different sign"),
     "argument index out of range": (
-        "get_compile_time_arg_val(3)", "get_compile_time_arg_val(4)", "ndex out of range",
+        "get_compile_time_arg_val(3)",
+        "get_compile_time_arg_val(4)",
+        "ndex out of range",
     ),
     "undeclared variable": ("copy_init(c_dfb)", "copy_init(d_dfb)", undeclared("d_dfb")),
-}  # fmt: skip
+}
 
 
 @pytest.mark.sampled(3)
@@ -104,7 +116,9 @@ BAD_READ = {
     "missing argument": ("noc_async_read_page(page, a, ", "noc_async_read_page(a, ", CALL),
     "extra argument": ("cb_push_back(a_dfb, 4)", "cb_push_back(a_dfb, 4, 4)", CALL),
     "no such function": (
-        "noc_async_read_barrier", "noc_read_barrier", undeclared("noc_read_barrier"),
+        "noc_async_read_barrier",
+        "noc_read_barrier",
+        undeclared("noc_read_barrier"),
     ),
     "integer for a pointer": (
         "noc_async_read_barrier();",
@@ -113,17 +127,21 @@ BAD_READ = {
     ),
     "sign compare": ("i < 2", "i < get_arg_val<uint32_t>(0)", "different sign"),
     "argument index out of range": (
-        "get_compile_time_arg_val(2)", "get_compile_time_arg_val(12)", "ndex out of range",
+        "get_compile_time_arg_val(2)",
+        "get_compile_time_arg_val(12)",
+        "ndex out of range",
     ),
     "accessor past the arguments": (
-        "TensorAccessorArgs<4>", "TensorAccessorArgs<12>", "ndex out of range",
+        "TensorAccessorArgs<4>",
+        "TensorAccessorArgs<12>",
+        "ndex out of range",
     ),
     "newer language": (
         "noc_async_read_barrier();",
         "int32_t two[2] = {}; for (int32_t k = 0; int32_t v : two) { k += v; }",
         r"(?i)c\+\+20",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.sampled(3)

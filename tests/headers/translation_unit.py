@@ -48,49 +48,88 @@ class Processor:
 CHIPS: Mapping[str, Chip] = {
     "wormhole_b0": Chip(
         define=(
-            "ARCH_WORMHOLE", "ROUTING_FW_ENABLED", "NUM_DRAM_BANKS=12", "NUM_L1_BANKS=72",
-            "IS_NOT_POW2_NUM_DRAM_BANKS=1", "IS_NOT_POW2_NUM_L1_BANKS=1", "PCIE_NOC_X=0",
-            "PCIE_NOC_Y=3", "DISPATCH_MESSAGE_ADDR=4290183304",
+            "ARCH_WORMHOLE",
+            "ROUTING_FW_ENABLED",
+            "NUM_DRAM_BANKS=12",
+            "NUM_L1_BANKS=72",
+            "IS_NOT_POW2_NUM_DRAM_BANKS=1",
+            "IS_NOT_POW2_NUM_L1_BANKS=1",
+            "PCIE_NOC_X=0",
+            "PCIE_NOC_Y=3",
+            "DISPATCH_MESSAGE_ADDR=4290183304",
         ),
-        family="wormhole", llk="tt_llk_wormhole_b0", extra_llk=(), buffers=32,
+        family="wormhole",
+        llk="tt_llk_wormhole_b0",
+        extra_llk=(),
+        buffers=32,
     ),
     "blackhole": Chip(
         define=(
-            "ARCH_BLACKHOLE", "NUM_DRAM_BANKS=8", "LOG_BASE_2_OF_NUM_DRAM_BANKS=3",
-            "NUM_L1_BANKS=130", "IS_NOT_POW2_NUM_L1_BANKS=1", "PCIE_NOC_X=19", "PCIE_NOC_Y=24",
+            "ARCH_BLACKHOLE",
+            "NUM_DRAM_BANKS=8",
+            "LOG_BASE_2_OF_NUM_DRAM_BANKS=3",
+            "NUM_L1_BANKS=130",
+            "IS_NOT_POW2_NUM_L1_BANKS=1",
+            "PCIE_NOC_X=19",
+            "PCIE_NOC_Y=24",
             "DISPATCH_MESSAGE_ADDR=4290184248",
         ),
-        family="blackhole", llk="tt_llk_blackhole", extra_llk=("llk_lib/hal",), buffers=64,
+        family="blackhole",
+        llk="tt_llk_blackhole",
+        extra_llk=("llk_lib/hal",),
+        buffers=64,
     ),
-}  # fmt: skip
+}
 
 PROCESSORS: Mapping[Thread, tuple[Processor, ...]] = {
     "writer": (
-        Processor("brisck.cc", ("COMPILE_FOR_BRISC", "PROCESSOR_INDEX=0", "NOC_INDEX=1"),
-                  "kernel_includes.hpp"),
+        Processor(
+            "brisck.cc",
+            ("COMPILE_FOR_BRISC", "PROCESSOR_INDEX=0", "NOC_INDEX=1"),
+            "kernel_includes.hpp",
+        ),
     ),
     "reader": (
-        Processor("ncrisck.cc", ("COMPILE_FOR_NCRISC", "PROCESSOR_INDEX=1", "NOC_INDEX=0"),
-                  "kernel_includes.hpp"),
+        Processor(
+            "ncrisck.cc",
+            ("COMPILE_FOR_NCRISC", "PROCESSOR_INDEX=1", "NOC_INDEX=0"),
+            "kernel_includes.hpp",
+        ),
     ),
     "compute": tuple(
-        Processor("trisck.cc", (f"UCK_CHLKC_{name}", f"COMPILE_FOR_TRISC={number}",
-                                f"PROCESSOR_INDEX={number + 2}"),
-                  f"chlkc_{name.lower()}.cpp", name)
+        Processor(
+            "trisck.cc",
+            (f"UCK_CHLKC_{name}", f"COMPILE_FOR_TRISC={number}", f"PROCESSOR_INDEX={number + 2}"),
+            f"chlkc_{name.lower()}.cpp",
+            name,
+        )
         for number, name in enumerate(("UNPACK", "MATH", "PACK"))
     ),
-}  # fmt: skip
+}
 
 _COMMON = (
-    "KERNEL_BUILD", "TENSIX_FIRMWARE", "LOCAL_MEM_EN=0", "PROGRAMMABLE_CORE_TYPE=0",
-    'FULL_KERNEL_NAME="kernel"', "NOC_MODE=0", "DISABLE_SFPLOADMACRO",
-)  # fmt: skip
+    "KERNEL_BUILD",
+    "TENSIX_FIRMWARE",
+    "LOCAL_MEM_EN=0",
+    "PROGRAMMABLE_CORE_TYPE=0",
+    'FULL_KERNEL_NAME="kernel"',
+    "NOC_MODE=0",
+    "DISABLE_SFPLOADMACRO",
+)
 
 # The numbers by which the chip knows the formats of PAGE_BYTES (enum DataFormat in tensix_types.h).
 _FORMAT_NUMBERS = {
-    "Float32": 0, "Float16": 1, "Tf32": 4, "BFloat16": 5, "BFP_BFloat8": 6, "BFP_BFloat4": 7,
-    "Int32": 8, "UInt16": 9, "UInt32": 24, "UInt8": 30,
-}  # fmt: skip
+    "Float32": 0,
+    "Float16": 1,
+    "Tf32": 4,
+    "BFloat16": 5,
+    "BFP_BFloat8": 6,
+    "BFP_BFloat4": 7,
+    "Int32": 8,
+    "UInt16": 9,
+    "UInt32": 24,
+    "UInt8": 30,
+}
 _UNUSED_FORMAT, _UNUSED_TILE_BYTES = 255, 1088
 _FIDELITY_NUMBERS = {"LoFi": 0, "HiFi2": 2, "HiFi3": 3, "HiFi4": 4}
 
@@ -138,12 +177,27 @@ def _include_folders(unit: Unit, folder: Path) -> list[Path]:
     llk = metal / "tt-llk" / chip.llk
     defines = f"{unit.target}_defines"
     paths = [
-        folder, ttnn, ttnn / "ttnn", ttnn / "ttnn/cpp", metal / "hw/inc", metal / "tt-llk/common",
-        metal / "tt-llk/tools/include", metal / "hostdevcommon/api", metal / "api",
-        _STANDINS, headers / "generated",
-        kernels / "common", kernels / "llk_io", common, family, family / defines, family / "noc",
-        llk / "common/inc", llk / "llk_lib", *(llk / extra for extra in chip.extra_llk),
-    ]  # fmt: skip
+        folder,
+        ttnn,
+        ttnn / "ttnn",
+        ttnn / "ttnn/cpp",
+        metal / "hw/inc",
+        metal / "tt-llk/common",
+        metal / "tt-llk/tools/include",
+        metal / "hostdevcommon/api",
+        metal / "api",
+        _STANDINS,
+        headers / "generated",
+        kernels / "common",
+        kernels / "llk_io",
+        common,
+        family,
+        family / defines,
+        family / "noc",
+        llk / "common/inc",
+        llk / "llk_lib",
+        *(llk / extra for extra in chip.extra_llk),
+    ]
     if compute:
         paths += [kernels / "llk_api", kernels / "llk_api/llk_sfpu"]
     return [*paths, metal / "hw/firmware/src/tt-1xx"]
@@ -190,9 +244,15 @@ def _descriptors(unit: Unit) -> str:
 
 
 _GEOMETRY = {
-    "tile_num_faces": 4, "partial_face": 0, "tile_face_r_dim": 16, "narrow_tile": 0,
-    "tile_r_dim": 32, "tile_c_dim": 32, "num_faces_r_dim": 2, "num_faces_c_dim": 2,
-}  # fmt: skip
+    "tile_num_faces": 4,
+    "partial_face": 0,
+    "tile_face_r_dim": 16,
+    "narrow_tile": 0,
+    "tile_r_dim": 32,
+    "tile_c_dim": 32,
+    "num_faces_r_dim": 2,
+    "num_faces_c_dim": 2,
+}
 
 
 def _buffer_tables(unit: Unit, side: str, only: tuple[str, ...] = ()) -> list[str]:

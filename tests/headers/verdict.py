@@ -30,22 +30,38 @@ _WORKSPACE = "pyttlang-header-check-"
 _CHECKER_MODULES = ("batch", "kernel_text", "names", "translation_unit", "verdict")
 
 _FLAGS = (
-    "-std=c++17", "-ffast-math", "-fno-exceptions", "-fno-rtti", "-Wall", "-Werror",
-    "-Wno-error=deprecated-declarations", "-Wno-error=parentheses", "-Wno-unused-variable",
-    "-Wno-unused-function", "-Wno-unused-but-set-variable", "-Wno-attributes",
+    "-std=c++17",
+    "-ffast-math",
+    "-fno-exceptions",
+    "-fno-rtti",
+    "-Wall",
+    "-Werror",
+    "-Wno-error=deprecated-declarations",
+    "-Wno-error=parentheses",
+    "-Wno-unused-variable",
+    "-Wno-unused-function",
+    "-Wno-unused-but-set-variable",
+    "-Wno-attributes",
     "-Wno-int-to-pointer-cast",
-)  # fmt: skip
+)
 _GCC_FLAGS = (
-    "-fpermissive", "-Wno-error=multistatement-macros", "-fdiagnostics-color=never",
+    "-fpermissive",
+    "-Wno-error=multistatement-macros",
+    "-fdiagnostics-color=never",
     "-fno-diagnostics-show-caret",
-)  # fmt: skip
+)
 # clang has -fms-extensions for the casts between 64 and 32 bits, and another word for constinit.
 _CLANG_FLAGS = (
-    "-Qunused-arguments", "-fms-extensions", "-Wno-microsoft", "-Wno-pointer-to-int-cast",
-    "-Wno-unknown-attributes", "-Wsign-compare", "-fno-color-diagnostics",
+    "-Qunused-arguments",
+    "-fms-extensions",
+    "-Wno-microsoft",
+    "-Wno-pointer-to-int-cast",
+    "-Wno-unknown-attributes",
+    "-Wsign-compare",
+    "-fno-color-diagnostics",
     "-fno-caret-diagnostics",
     "-D__constinit=__attribute__((require_constant_initialization))",
-)  # fmt: skip
+)
 
 
 def cached_verdict(unit: Unit) -> list[str]:
@@ -119,9 +135,14 @@ def _check(expanded: str) -> subprocess.CompletedProcess[str]:
 
 def _run(command: Sequence[str], text: str | None = None) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        command, input=text, capture_output=True, text=True, errors="replace", check=False,
+        command,
+        input=text,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
         env={**os.environ, "LC_ALL": "C"},
-    )  # fmt: skip
+    )
 
 
 _DIRECTIVE = re.compile(r"^#(?:define|undef|include|include_next)\b.*$", re.MULTILINE)

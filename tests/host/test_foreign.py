@@ -119,24 +119,34 @@ def arguments_everywhere(*args: int) -> tuple[CoreArguments, ...]:
 
 
 def operation(version: str, name: str, example: Example, tensors: Sequence[Tensor]):
-    counts = [len(tensor.tiles) if i < len(example.inputs) else 0
-              for i, tensor in enumerate(tensors[:3])]  # fmt: skip
+    counts = [
+        len(tensor.tiles) if i < len(example.inputs) else 0 for i, tensor in enumerate(tensors[:3])
+    ]
     output_tiles = len(tensors[3].tiles)
     kernels = (
         Kernel(
-            "compute", ThreadKind.COMPUTE, source(version, name), (),
+            "compute",
+            ThreadKind.COMPUTE,
+            source(version, name),
+            (),
             ComputeConfig(fp32_dest_acc_en=example.fp32_dest_acc_en),
             runtime_args=arguments_everywhere(counts[0], *example.sizes),
         ),
         Kernel(
-            "read", ThreadKind.READER, source(version, "read_tiles"), (0, 1, 2),
+            "read",
+            ThreadKind.READER,
+            source(version, "read_tiles"),
+            (0, 1, 2),
             runtime_args=arguments_everywhere(*counts),
         ),
         Kernel(
-            "write", ThreadKind.WRITER, source(version, "write_tiles"), (3,),
+            "write",
+            ThreadKind.WRITER,
+            source(version, "write_tiles"),
+            (3,),
             runtime_args=arguments_everywhere(output_tiles),
         ),
-    )  # fmt: skip
+    )
     formats = ("BFloat16", "BFloat16", "BFloat16", "BFloat16", example.product_format)
     sizes = (max(counts[0], 1), max(counts[1], 1), max(counts[2], 1), 2, 4)
     indices = (0, 1, 2, 16, 24)
@@ -194,14 +204,21 @@ def loopback(version: str, cache_dir: Path, seed: int | None = None) -> None:
     pages = 7
     tensors = [Tensor(RANDOM.normal(size=(pages, 1024)).astype(BF16)) for _ in range(2)]
     kernel = Kernel(
-        "copy", ThreadKind.READER, source(version, "loopback"), (0, 1),
+        "copy",
+        ThreadKind.READER,
+        source(version, "loopback"),
+        (0, 1),
         runtime_args=arguments_everywhere(pages),
-    )  # fmt: skip
+    )
     compiled = CompiledOperation(
-        "loopback", "wormhole_b0", version, (kernel,), (Buffer("c_0", 0, "BFloat16", 1, 2),),
+        "loopback",
+        "wormhole_b0",
+        version,
+        (kernel,),
+        (Buffer("c_0", 0, "BFloat16", 1, 2),),
         tuple(Operand(f"t{i}", (32, 224), "bfloat16", "tile") for i in range(2)),
         ((0, 0), (0, 0)),
-    )  # fmt: skip
+    )
     launch(compiled, tensors, cache_dir=cache_dir, seed=seed)
     np.testing.assert_array_equal(tensors[0].tiles, tensors[1].tiles)
 
@@ -236,22 +253,32 @@ def multicast(
     other = ThreadKind.WRITER if thread is ThreadKind.READER else ThreadKind.READER
     kernels = (
         Kernel(
-            "send", thread, text(source(version, "multicast")), (0,),
+            "send",
+            thread,
+            text(source(version, "multicast")),
+            (0,),
             runtime_args=tuple(CoreArguments(node, (tiles, last_x, last_y)) for node in nodes),
         ),
         Kernel(
-            "write", other, source(version, "multicast_write"), (1,),
+            "write",
+            other,
+            source(version, "multicast_write"),
+            (1,),
             runtime_args=tuple(
                 CoreArguments(node, (tiles, tiles * i)) for i, node in enumerate(nodes)
             ),
         ),
-    )  # fmt: skip
+    )
     compiled = CompiledOperation(
-        "multicast", target, version, kernels,
+        "multicast",
+        target,
+        version,
+        kernels,
         (Buffer("tile", 0, "BFloat16", 1, 2), Buffer("word", 1, "BFloat16", 2, 1)),
         tuple(Operand(f"t{i}", (32, 32), "bfloat16", "tile") for i in range(2)),
-        ((0, 0), corner), (SemaphorePlan(0), SemaphorePlan(1)),
-    )  # fmt: skip
+        ((0, 0), corner),
+        (SemaphorePlan(0), SemaphorePlan(1)),
+    )
     launch(compiled, tensors, cache_dir=cache_dir, seed=seed)
     return tensors[0].tiles, tensors[1].tiles.reshape(len(nodes), tiles, 1024)
 

@@ -20,19 +20,32 @@ DEFAULT_BOUND = 128  # of lru_cache
 NAMES = "names in tables of ours"  # bound of `cache`
 # By what a Recent is asked.
 KEYS = {
-    "_chips": "signature", "_chosen": "call of a tuned operation", "_functions": "function of jax",
-    "_graphs": "text of a graph", "_kept": "signature", "_known": "signature, or code",
-    "_noted": "text of a remark", "_owners": "folder", "_passed": "signature",
-    "_warned": "code and place", "_CALLS": "operation, types, shapes", "_KNOWN": "code, file",
-    "_POINTS": "code, what it names", "_READY": "artifact, kinds of tensors, folder, counted calls",
-    "_RUNTIMES": "text of a graph", "_UNIFIED": "body, arguments",
-    "_USES": "kernel, what it names", "compiled": "graph of torch", "made": "lengths",
-}  # fmt: skip
+    "_chips": "signature",
+    "_chosen": "call of a tuned operation",
+    "_functions": "function of jax",
+    "_graphs": "text of a graph",
+    "_kept": "signature",
+    "_known": "signature, or code",
+    "_noted": "text of a remark",
+    "_owners": "folder",
+    "_passed": "signature",
+    "_warned": "code and place",
+    "_CALLS": "operation, types, shapes",
+    "_KNOWN": "code, file",
+    "_POINTS": "code, what it names",
+    "_READY": "artifact, kinds of tensors, folder, counted calls",
+    "_RUNTIMES": "text of a graph",
+    "_UNIFIED": "body, arguments",
+    "_USES": "kernel, what it names",
+    "compiled": "graph of torch",
+    "made": "lengths",
+}
 # Dicts: their key, and the constant that bounds them.
 DICTS = {
-    "_CHECKED": ("operation, arguments", "MOST_CHECKED"), "_MADE": ("code, file", "MOST_MADE"),
+    "_CHECKED": ("operation, arguments", "MOST_CHECKED"),
+    "_MADE": ("code, file", "MOST_MADE"),
     "_TEXTS": ("file", "MOST_FILES"),
-}  # fmt: skip
+}
 Row = tuple[str, str, str, str]
 
 

@@ -102,9 +102,12 @@ def _write_project(folder: Path) -> None:
 def _run(folder: Path, *options: str) -> str:
     done = subprocess.run(
         [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *options],
-        cwd=folder, capture_output=True, text=True, check=False,
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
         env={**os.environ, "PYTTLANG_CACHE": str(folder / "cache")},
-    )  # fmt: skip
+    )
     return done.stdout + done.stderr
 
 

@@ -98,7 +98,9 @@ def test_what_others_rely_on_stays(tmp_path: Path, steps: str, variables: dict[s
     file.write_text(WATCHED + SNAPSHOT + steps + COMPARE)
     done = subprocess.run(
         [sys.executable, "-P", str(file)],
-        capture_output=True, text=True, env={**os.environ, **variables},
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        env={**os.environ, **variables},
+    )
     assert done.returncode == 0, done.stderr
     assert set(done.stdout.split()) <= ALLOWED

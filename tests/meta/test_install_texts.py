@@ -19,8 +19,10 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
 # The one function that names an extra to install; the rows of `ttl doctor` for dependencies.
 WRITERS = {
-    "src/_pyttlang_installation.py", "src/ttl/device/readiness.py", "src/ttl/cli/doctor.py",
-}  # fmt: skip
+    "src/_pyttlang_installation.py",
+    "src/ttl/device/readiness.py",
+    "src/ttl/cli/doctor.py",
+}
 COMMAND = re.compile(
     r"""pip install((?: (?:--?[\w-]+|'[^'\n]*'|"[^"\n]*"|[\w.][\w.\[\],<>=~-]*))+)"""
 )

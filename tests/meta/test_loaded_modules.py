@@ -37,15 +37,37 @@ copy(*[ttnn.ones((32, 32), ttnn.bfloat16, layout=ttnn.TILE_LAYOUT, device=device
 import json, sys
 print(json.dumps(sorted(sys.modules)))
 """
-NEVER = {"argparse", "asyncio", "concurrent.futures", "dask", "hashlib", "jax", "rich", "shlex",
-         "subprocess", "torch"}  # fmt: skip
+NEVER = {
+    "argparse",
+    "asyncio",
+    "concurrent.futures",
+    "dask",
+    "hashlib",
+    "jax",
+    "rich",
+    "shlex",
+    "subprocess",
+    "torch",
+}
 OTHERS = {"pykernel", "ttgraph", "ttl.device", "ttl.host", "ttl.studio"}
 COMPILER = {"ttl.artifact", "ttl.codegen", "ttl.dialects", "ttl.frontend", "ttl.passes", "xdsl"}
-KEPT = {"ttl.driver.artifacts", "ttl.driver.check", "ttl.driver.fast",
-        "ttl.driver.signature", "ttl.driver.views"}  # fmt: skip
+KEPT = {
+    "ttl.driver.artifacts",
+    "ttl.driver.check",
+    "ttl.driver.fast",
+    "ttl.driver.signature",
+    "ttl.driver.views",
+}
 NOT_SIMULATED = {*NEVER, *OTHERS, *COMPILER, *KEPT, "difflib"}
-NOT_COMPILED = {*NEVER - {"hashlib"}, *OTHERS, "difflib", "ttl.sim",
-                "xdsl.dialects.linalg", "xdsl.dialects.tensor", "xdsl.interpreter"}  # fmt: skip
+NOT_COMPILED = {
+    *NEVER - {"hashlib"},
+    *OTHERS,
+    "difflib",
+    "ttl.sim",
+    "xdsl.dialects.linalg",
+    "xdsl.dialects.tensor",
+    "xdsl.interpreter",
+}
 
 
 def loaded(folder: Path, **variables: str) -> list[str]:
@@ -69,8 +91,11 @@ def loaded(folder: Path, **variables: str) -> list[str]:
 def test_a_call_loads_what_it_uses(
     tmp_path: Path, variables: dict[str, str], unused: set[str]
 ) -> None:
-    found = [each for each in loaded(tmp_path, **variables)
-             if any(each == name or each.startswith(f"{name}.") for name in unused)]  # fmt: skip
+    found = [
+        each
+        for each in loaded(tmp_path, **variables)
+        if any(each == name or each.startswith(f"{name}.") for name in unused)
+    ]
     assert found == []
 
 

@@ -35,8 +35,12 @@ BEHIND = ("dialects", "passes")
 
 
 def texts(*folders: str) -> dict[str, str]:
-    files = sorted(file for folder in folders for file in (SOURCES / folder).glob("**/*.py")
-                   if not (folder == "pykernel" and file.parent.name in BEHIND))  # fmt: skip
+    files = sorted(
+        file
+        for folder in folders
+        for file in (SOURCES / folder).glob("**/*.py")
+        if not (folder == "pykernel" and file.parent.name in BEHIND)
+    )
     return {str(file.relative_to(SOURCES)): file.read_text(encoding="utf-8") for file in files}
 
 

@@ -31,14 +31,30 @@ PRIVATE: dict[str, tuple[set[str], str]] = {
     "ttl/config.py": ({"_data"}, "the environment is compared at every call, as it lies in memory"),
     "ttl/diagnostics/frames.py": ({"_getframe"}, FRAMES),
     "ttl/dialects/building.py": (
-        {"_prev_op", "_next_op", "_first_op", "_last_op", "_next_block", "_first_block",
-         "_prev_use", "_operand_uses"},
+        {
+            "_prev_op",
+            "_next_op",
+            "_first_op",
+            "_last_op",
+            "_next_block",
+            "_first_block",
+            "_prev_use",
+            "_operand_uses",
+        },
         LINKS,
     ),
     "ttl/dialects/foreign/parsing.py": (
-        {"_parse_dialect_symbol_body", "_current_token", "_parse_op_result_list",
-         "_parse_optional_token", "_parser_state", "_raw_scan_balanced", "_consume_token",
-         "_register_ssa_definition", "_resume_from"},
+        {
+            "_parse_dialect_symbol_body",
+            "_current_token",
+            "_parse_op_result_list",
+            "_parse_optional_token",
+            "_parser_state",
+            "_raw_scan_balanced",
+            "_consume_token",
+            "_register_ssa_definition",
+            "_resume_from",
+        },
         PARSER,
     ),
     "ttl/dialects/reading.py": (
@@ -56,7 +72,8 @@ PRIVATE: dict[str, tuple[set[str], str]] = {
         "a fork waits for imports: Python has no other way",
     ),
     "ttl/semantics/typed_source.py": (
-        {"_getlines_from_code"}, "Python 3.14 keeps the text of a -c nowhere else",
+        {"_getlines_from_code"},
+        "Python 3.14 keeps the text of a -c nowhere else",
     ),
     "ttl/sim/deadlock.py": ({"_getframe"}, FRAMES),
     "ttl/sim/padding.py": ({"_getframe"}, FRAMES),
@@ -65,7 +82,7 @@ PRIVATE: dict[str, tuple[set[str], str]] = {
     "ttl/sim/watchdog.py": ({"_current_frames"}, FRAMES),
     "ttgraph/cli/opt_options.py": ({"_option_string_actions"}, "argparse does not list options"),
     "ttl/cli/program.py": ({"_option_string_actions"}, "argparse does not list options"),
-}  # fmt: skip
+}
 # PyTorch's way to make a device and a backend from outside; pinned at 2.13.
 PRIVATE_IN = {"tt_torch/": "PyTorch has no public way to add a device and its operators"}
 # Names with an underscore that are documented.
@@ -159,10 +176,18 @@ ASKS_DRIVER = {
     "ttl/cli/calibrate.py": {"_measured_lines"},
     "ttl/cli/trials.py": {"try_program"},  # a job
     "ttl/cli/view.py": {"_program"},
-    **{f"ttl/cli/{verb}.py": {"run"} for verb in (
-        "check", "compile", "estimate", "lower", "replay", "run",
-    )},
-}  # fmt: skip
+    **{
+        f"ttl/cli/{verb}.py": {"run"}
+        for verb in (
+            "check",
+            "compile",
+            "estimate",
+            "lower",
+            "replay",
+            "run",
+        )
+    },
+}
 
 TREES = {
     str(file.relative_to(SOURCES)): ast.parse(file.read_text(encoding="utf-8"))
@@ -180,8 +205,11 @@ def foreign(tree: ast.AST) -> dict[str, str]:
         elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
             for each in node.names:
                 found[each.asname or each.name] = f"{node.module}.{each.name}"
-    return {name: origin for name, origin in found.items()
-            if not origin.startswith((*OURS, "_pyttlang", "__future__"))}  # fmt: skip
+    return {
+        name: origin
+        for name, origin in found.items()
+        if not origin.startswith((*OURS, "_pyttlang", "__future__"))
+    }
 
 
 def root_of(node: ast.expr) -> str:
@@ -247,15 +275,29 @@ def private_names(tree: ast.AST, own: set[str]) -> Iterator[str]:
 
 def test_private_names_of_others_are_listed() -> None:
     own = own_names()
-    found = {file: {*private_names(tree, own)} for file, tree in TREES.items()
-             if not file.startswith(tuple(PRIVATE_IN))}  # fmt: skip
+    found = {
+        file: {*private_names(tree, own)}
+        for file, tree in TREES.items()
+        if not file.startswith(tuple(PRIVATE_IN))
+    }
     assert {file: names for file, names in found.items() if names} == {
         file: names for file, (names, _) in PRIVATE.items()
     }
 
 
-MUTATING = {"add", "append", "clear", "discard", "extend", "insert", "pop", "popitem", "remove",
-            "setdefault", "update"}  # fmt: skip
+MUTATING = {
+    "add",
+    "append",
+    "clear",
+    "discard",
+    "extend",
+    "insert",
+    "pop",
+    "popitem",
+    "remove",
+    "setdefault",
+    "update",
+}
 
 
 FIXED = ("frozen=True", "NamedTuple", "Enum", "Attribute", "EqualParts")

@@ -26,10 +26,16 @@ from ttl.trace import EventKind
 
 # What the page calls each kind of line.
 WORDS = {
-    "name": "names: ", "function": "`ttl.math.*`", "command": "commands", "option": "options",
-    "variable": "variables of the environment", "code": "codes of diagnostics",
-    "artifact": "the artifact", "flatbuffer": "`.ttnn` files", "trace": "traces",
-}  # fmt: skip
+    "name": "names: ",
+    "function": "`ttl.math.*`",
+    "command": "commands",
+    "option": "options",
+    "variable": "variables of the environment",
+    "code": "codes of diagnostics",
+    "artifact": "the artifact",
+    "flatbuffer": "`.ttnn` files",
+    "trace": "traces",
+}
 LIST = Path(__file__).with_name("public_api.txt")
 
 

@@ -166,10 +166,14 @@ def test_what_a_pass_does_not_compute_is_named(file, capsys):
     assert "TTL" in (err := capsys.readouterr().err) and "KeyError" not in err
 
 
-@pytest.mark.parametrize("text", [
-    "!t = !ttcore.tile<32x32, f32>\nfunc.func @f(%a: !t) { %0 = arith.addf %a, %a : !t\n return }",
-    "func.func @f(%a: !ttkernel.cb<abc def>) { return }",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "text",
+    [
+        "!t = !ttcore.tile<32x32, f32>\n"
+        "func.func @f(%a: !t) { %0 = arith.addf %a, %a : !t\n return }",
+        "func.func @f(%a: !ttkernel.cb<abc def>) { return }",
+    ],
+)
 def test_no_traceback(file, capsys, text):
     assert main(["opt", file(text)]) in (0, 1)
     assert "Traceback" not in capsys.readouterr().err

@@ -176,18 +176,26 @@ def test_mlir_reads_and_verifies_our_ir(name: str, after: str | None, tmp_path: 
 # A line of the generic text, what it is made into, what MLIR says to it.
 WRONG = {
     "operand count of ttl": (
-        None, r'"ttl.wait"\((%\w+)\) : \((.*)\) ->', r'"ttl.wait"(\1, \1) : (\2, \2) ->', "operand",
+        None,
+        r'"ttl.wait"\((%\w+)\) : \((.*)\) ->',
+        r'"ttl.wait"(\1, \1) : (\2, \2) ->',
+        "operand",
     ),
     "result count of ttl": (
-        None, r'"ttl.scope_end"(.*)-> \(\)', r'%surplus = "ttl.scope_end"\1-> index', "result",
+        None,
+        r'"ttl.scope_end"(.*)-> \(\)',
+        r'%surplus = "ttl.scope_end"\1-> index',
+        "result",
     ),
     "argument count of a call": (
-        STAGES[-1], r'"ttkernel.copy_init"\((%\w+)\) : \((.*)\) ->',
-        r'"ttkernel.copy_init"(\1, \1) : (\2, \2) ->', "operand",
+        STAGES[-1],
+        r'"ttkernel.copy_init"\((%\w+)\) : \((.*)\) ->',
+        r'"ttkernel.copy_init"(\1, \1) : (\2, \2) ->',
+        "operand",
     ),
     "unknown operation": (STAGES[-1], r"ttkernel.copy_init\"", 'ttkernel.no_such"', "no_such"),
     "type of arithmetic": (None, r'"arith.muli"(.*) -> index', r'"arith.muli"\1 -> i32', "muli"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("mistake", WRONG)

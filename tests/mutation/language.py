@@ -273,8 +273,8 @@ MUTANTS = (
     Mutant(
         "pipe-roles",
         PIPES,
-        "or not role.open_calls:\n        raise end.wrong_use(kernel, \"if_dst\")",
-        ":\n        raise end.wrong_use(kernel, \"if_dst\")",
+        'or not role.open_calls:\n        raise end.wrong_use(kernel, "if_dst")',
+        ':\n        raise end.wrong_use(kernel, "if_dst")',
     ),
     Mutant(
         "if-src-if-dst",
@@ -411,9 +411,22 @@ def run_tests(source: Path, tests: list[str], folder: Path) -> tuple[int, str]:
     """pytest's exit code on these tests with `ttl` taken from `source`, and its last lines."""
     environment = dict(os.environ, PYTHONPATH=str(source), PYTHONDONTWRITEBYTECODE="1")
     command = [
-        sys.executable, "-P", "-m", "pytest", "-q", "-x", "--full", "-n0", "-p", "no:cacheprovider",
-        "--timeout=60", f"--basetemp={folder / 'pytest'}", "-k", "simulated", *tests,
-    ]  # fmt: skip
+        sys.executable,
+        "-P",
+        "-m",
+        "pytest",
+        "-q",
+        "-x",
+        "--full",
+        "-n0",
+        "-p",
+        "no:cacheprovider",
+        "--timeout=60",
+        f"--basetemp={folder / 'pytest'}",
+        "-k",
+        "simulated",
+        *tests,
+    ]
     ran = subprocess.run(
         command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False
     )
@@ -446,9 +459,13 @@ def baseline(rules: list[str]) -> str | None:
         shutil.copytree(SOURCE, source, ignore=shutil.ignore_patterns("__pycache__"))
         probe = "import pathlib, ttl; print(pathlib.Path(ttl.__file__).parents[1])"
         found = subprocess.run(
-            [sys.executable, "-P", "-c", probe], cwd=ROOT, text=True, capture_output=True,
-            env=dict(os.environ, PYTHONPATH=str(source)), check=True,
-        ).stdout.strip()  # fmt: skip
+            [sys.executable, "-P", "-c", probe],
+            cwd=ROOT,
+            text=True,
+            capture_output=True,
+            env=dict(os.environ, PYTHONPATH=str(source)),
+            check=True,
+        ).stdout.strip()
         if Path(found).resolve() != source.resolve():
             return f"the copy is not what is tested: ttl comes from {found}"
         code, output = run_tests(source, tests, folder)

@@ -16,9 +16,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 SYNC_METHODS = (
-    "wait", "wait_all", "push", "pop", "wait_ge", "wait_eq", "set", "inc", "set_multicast",
-    "if_src", "if_dst",
-)  # fmt: skip
+    "wait",
+    "wait_all",
+    "push",
+    "pop",
+    "wait_ge",
+    "wait_eq",
+    "set",
+    "inc",
+    "set_multicast",
+    "if_src",
+    "if_dst",
+)
 ACQUIRES = ("reserve", "wait")
 
 

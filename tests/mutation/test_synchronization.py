@@ -11,7 +11,7 @@ from mutation import synchronization
 from mutation.sync_mutants import Mutant, mutants
 from mutation.synchronization import Verdict, expected_digests, judge, report
 
-PROGRAM = '''
+PROGRAM = """
 import numpy as np
 import ttnn
 
@@ -51,7 +51,7 @@ def double(a, y):
 device = ttnn.open_device(device_id=0)
 a = ttl.from_numpy(np.ones((32, 64)), dtype=ttnn.bfloat16, device=device)
 double(a, ttnn.zeros_like(a))
-'''
+"""
 
 
 @pytest.fixture(autouse=True)

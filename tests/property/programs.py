@@ -21,7 +21,7 @@ NAMES = ("p", "q", "r")
 ROWS = COLUMNS = 4
 PART_ROWS = PART_COLUMNS = 8  # tiles of y that a program writes to
 
-TEMPLATE = '''\
+TEMPLATE = """\
 import ttl
 
 TABLE = (3, 1, 2)
@@ -48,7 +48,7 @@ def operation(x, y):
     @ttl.datamovement()
     def write():
 {write}
-'''
+"""
 
 BUFFERS = """\
 a_dfb = ttl.make_dataflow_buffer_like(x, shape=(1, 1), block_count={0})

@@ -53,16 +53,18 @@ def trees(draw: st.DrawFn, kinds: dict[str, tuple[str, ...]], depth: int) -> Exp
 COUNTS = {"where": 3, "product": 2}
 # Operations that the specification does not have: what they mean is in the op table alone.
 OTHERS = {
-    name: op for name, op in BLOCK_OPS.items()
+    name: op
+    for name, op in BLOCK_OPS.items()
     if op.elementwise and op.domain is not Domain.INTEGERS and name not in specified_operations()
-}  # fmt: skip
+}
 
 
 def others(operands: int, with_numbers: bool = False) -> tuple[str, ...]:
     return tuple(
-        name for name, op in OTHERS.items()
+        name
+        for name, op in OTHERS.items()
         if op.operands == operands and bool(op.parameters) is with_numbers
-    )  # fmt: skip
+    )
 
 
 FLOAT_EXACT = {
@@ -170,9 +172,7 @@ def evaluate(
     return found[0].steps, stored
 
 
-def expected_of(
-    expression: Expression, operands: list[np.ndarray], dst: str
-) -> tuple[Any, Any]:
+def expected_of(expression: Expression, operands: list[np.ndarray], dst: str) -> tuple[Any, Any]:
     """The exact value, and how far float32 may be off; None says bit for bit."""
     name = expression[0]
     if name == "where":

@@ -48,10 +48,13 @@ def form_of(op: BlockOp, whole: bool) -> str:
 LEFT_OUT = (("mask_posinf", "signbit"), ("mod", "floordiv"))  # of floats, of integers
 BINARY = exact_forms(2, whole=False)
 UNARY = (*exact_forms(1, whole=False), "{} * 0.5", "2 - {}")
-SELECTIONS = (*exact_forms(3, whole=False), "ttl.math.mask({0}, ({1} < {2}))",
-              "ttl.math.where(({} != {}), {}, 0.5 * b_blk)",
-              "ttl.math.threshold({} - {}, 0.3, 1.75) * {}",
-              "({} % 0.75) + {} * ({} > 0)")  # fmt: skip
+SELECTIONS = (
+    *exact_forms(3, whole=False),
+    "ttl.math.mask({0}, ({1} < {2}))",
+    "ttl.math.where(({} != {}), {}, 0.5 * b_blk)",
+    "ttl.math.threshold({} - {}, 0.3, 1.75) * {}",
+    "({} % 0.75) + {} * ({} > 0)",
+)
 WHOLE_BINARY = (*exact_forms(2, whole=True), "ttl.math.where(({0} > b_blk), {0}, {1})")
 WHOLE_UNARY = (*exact_forms(1, whole=True), "{} // 7", "{} % 11", "9 - {}")
 LEAVES = ("a_blk", "b_blk")

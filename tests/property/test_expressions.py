@@ -43,7 +43,7 @@ DEVICE = ttnn.open_device(device_id=0)
 Shape = tuple[int, int]
 DTYPES = {"bfloat16": ttnn.bfloat16, "float32": ttnn.float32}
 
-TEMPLATE = '''
+TEMPLATE = """
 import ttl
 
 @ttl.operation(grid=(1, 1))
@@ -72,7 +72,7 @@ def operation(a, b, w, y):
         for i in range({count}):
             with y_dfb.wait() as y_blk:
                 ttl.copy(y_blk, y[i * {rows} : i * {rows} + {rows}, 0:{columns}]).wait()
-'''
+"""
 # Without a product the third buffer is left out: the DST registers may have 16 bits then.
 W_PARTS = {
     "declare_w": "w_dfb = ttl.make_dataflow_buffer_like(w, shape=({columns}, {columns}))",

@@ -62,9 +62,7 @@ def operation_of(exchange: Exchange) -> Any:
     def operation(a, y):
         net = ttl.PipeNet([ttl.Pipe(*ends) for ends in exchange.pipes])
         out = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
-        into = ttl.make_dataflow_buffer_like(
-            a, shape=(1, 1), block_count=ahead + exchange.spare
-        )
+        into = ttl.make_dataflow_buffer_like(a, shape=(1, 1), block_count=ahead + exchange.spare)
 
         @ttl.datamovement()
         def send():

@@ -82,8 +82,9 @@ def test_the_threads_are_those_of_the_hand_split_form(seed: int, tmp_path: Path)
     np.testing.assert_array_equal(result(unified, program, "sim"), result(split, program, "sim"))
 
 
-FULL = [seed if seed % 10 == 0 else pytest.param(seed, marks=pytest.mark.full)
-        for seed in range(COUNT)]  # fmt: skip
+FULL = [
+    seed if seed % 10 == 0 else pytest.param(seed, marks=pytest.mark.full) for seed in range(COUNT)
+]
 
 
 @pytest.mark.sampled(4)

@@ -135,19 +135,29 @@ class Maker:
 
     def _load(self, name: str, column: str) -> Step:
         part = f"{name}[row, {column}]"
-        return Step(("read",), self.random.choice([
-            f"with {name}_dfb.reserve() as blk:\n    ttl.copy({part}, blk).wait()\n",
-            f"{name}_new = {name}_dfb.reserve()\nmoved = ttl.copy({part}, {name}_new)\n"
-            f"moved.wait()\n{name}_new.push()\n",
-            f"ttl.copy({part}, {name}_dfb.reserve())\n",
-        ]))  # fmt: skip
+        return Step(
+            ("read",),
+            self.random.choice(
+                [
+                    f"with {name}_dfb.reserve() as blk:\n    ttl.copy({part}, blk).wait()\n",
+                    f"{name}_new = {name}_dfb.reserve()\nmoved = ttl.copy({part}, {name}_new)\n"
+                    f"moved.wait()\n{name}_new.push()\n",
+                    f"ttl.copy({part}, {name}_dfb.reserve())\n",
+                ]
+            ),
+        )
 
     def _save(self) -> Step:
-        return Step(("write",), self.random.choice([
-            "with y_dfb.wait() as blk:\n    ttl.copy(blk, y[row, 0]).wait()\n",
-            "ttl.copy(y_dfb.wait(), y[row, 0])\n",
-            "done = y_dfb.wait()\nttl.copy(done, y[row, 0]).wait()\ndone.pop()\n",
-        ]))  # fmt: skip
+        return Step(
+            ("write",),
+            self.random.choice(
+                [
+                    "with y_dfb.wait() as blk:\n    ttl.copy(blk, y[row, 0]).wait()\n",
+                    "ttl.copy(y_dfb.wait(), y[row, 0])\n",
+                    "done = y_dfb.wait()\nttl.copy(done, y[row, 0]).wait()\ndone.pop()\n",
+                ]
+            ),
+        )
 
     def _share(self) -> Tree:
         send = "with sent_dfb.wait() as out:\n    net.if_src({})\n".format(
@@ -178,11 +188,13 @@ class Maker:
         for value in values[1:]:
             found = f"({found} {self.random.choice('+-*')} {value})"
         for _ in range(self.random.randint(0, 2)):
-            found = self.random.choice([
-                f"ttl.math.{self.random.choice(['abs', 'relu', 'neg', 'square'])}({found})",
-                f"({found} {self.random.choice('+-*')} {self.random.randint(1, 3)})",
-                f"ttl.math.max({found}, {self.random.choice(values)})",
-            ])  # fmt: skip
+            found = self.random.choice(
+                [
+                    f"ttl.math.{self.random.choice(['abs', 'relu', 'neg', 'square'])}({found})",
+                    f"({found} {self.random.choice('+-*')} {self.random.randint(1, 3)})",
+                    f"ttl.math.max({found}, {self.random.choice(values)})",
+                ]
+            )
         return found
 
     def _sum(self) -> Tree:

@@ -291,9 +291,7 @@ def test_what_nodes_write_alike_they_may_read_back(layout, finds_races, seed) ->
     def found(operation, warnings=None, is_alike=False):
         tensors = (tensor(1, 2, is_alike, layout=layout), tensor(layout=layout))
         y = tensor(1, 2, layout=layout)
-        return run(
-            operation, *tensors, y, seed=seed, finds_races=finds_races, warnings=warnings
-        )
+        return run(operation, *tensors, y, seed=seed, finds_races=finds_races, warnings=warnings)
 
     warnings = []
     assert found(written_and_read_back(layout=layout), warnings) == ""

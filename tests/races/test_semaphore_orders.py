@@ -99,7 +99,9 @@ def test_a_wait_for_some_orders_none_of_them(wanted: int, tiles: tuple[int, int]
 
 
 def test_the_second_increment_of_one_kernel_follows_the_first() -> None:
-    assert_right(program("""
+    assert_right(
+        program(
+            """
 if n == 1:
     copied(x[0, 0], scratch[0, 0])
     done.get_remote((0, 0)).inc(1)
@@ -110,12 +112,17 @@ elif n == 0:
     copied(scratch[0, 0], y[0, 0])
     done.wait_ge(2)
     copied(scratch[0, 1], y[0, 1])
-""", (2, 1)))  # fmt: skip
+""",
+            (2, 1),
+        )
+    )
 
 
 def test_what_all_choices_have_in_common_is_ordered() -> None:
     """Node 1 lets nodes 2 and 3 go, and node 0 waits for either: node 1 has written."""
-    assert_right(program("""
+    assert_right(
+        program(
+            """
 if n == 1:
     copied(x[0, 0], scratch[0, 0])
     go.get_remote_multicast((slice(2, 4), 0)).set(1)
@@ -125,7 +132,10 @@ elif n > 1:
 else:
     done.wait_ge(1)
     copied(scratch[0, 0], y[0, 0])
-""", (4, 1)))  # fmt: skip
+""",
+            (4, 1),
+        )
+    )
 
 
 # Every node writes its tile, and reads its neighbour's after a barrier; one for every round
@@ -198,43 +208,59 @@ def test_a_set_and_an_increment_in_no_order() -> None:
 
 
 def test_a_set_after_the_increment_that_it_waits_for() -> None:
-    assert_right(program("""
+    assert_right(
+        program(
+            """
 if n == 0:
     done.get_remote((1, 0)).inc(1)
 else:
     done.wait_ge(1)
     done.set(0)
-""", (2, 1)))  # fmt: skip
+""",
+            (2, 1),
+        )
+    )
 
 
 def test_two_sets_in_no_order() -> None:
-    text = program("""
+    text = program(
+        """
 if n == 2:
     done.wait_ge(1)
 else:
     done.get_remote((2, 0)).set(n + 1)
-""", (3, 1))  # fmt: skip
+""",
+        (3, 1),
+    )
     assert_race(text)
     assert_right(text.replace("set(n + 1)", "set(1)"))
 
 
 def test_nobody_waits_for_what_is_set_in_no_order() -> None:
-    assert_right(program("""
+    assert_right(
+        program(
+            """
 if n == 0:
     done.get_remote((1, 0)).inc(1)
 else:
     done.set(0)
-""", (2, 1)))  # fmt: skip
+""",
+            (2, 1),
+        )
+    )
 
 
 def test_a_set_that_waits_for_the_other_change_first() -> None:
-    text = program("""
+    text = program(
+        """
 if n == 0:
     done.get_remote((1, 0)).inc(1)
 else:
     done.set(5)
     done.wait_ge(5)
-""", (2, 1))  # fmt: skip
+""",
+        (2, 1),
+    )
     (help_text,) = assert_race(text)
     assert help_text.endswith("or let its kernel wait for the other change first")
     assert_right(applied(text, "done.set(5)", "done.wait_ge(1); done.set(5)"))
@@ -275,13 +301,16 @@ def test_a_wait_for_at_least_the_value_that_is_passed_over(name: str) -> None:
 
 @pytest.mark.parametrize("wait", ["wait_eq", "wait_ge"])
 def test_a_smaller_value_is_set_when_the_wait_is_over(wait: str) -> None:
-    text = program(f"""
+    text = program(
+        f"""
 if n == 1:
     done.get_remote((0, 0)).set(1)
     done.get_remote((0, 0)).set(0)
 else:
     done.{wait}(1)
-""", (2, 1))  # fmt: skip
+""",
+        (2, 1),
+    )
     (help_text,) = set(assert_race(text))
     assert help_text == "let the kernel that sets `done` wait first until this wait is over"
     over = applied(text, f"done.{wait}(1)", f"done.{wait}(1); go.get_remote((1, 0)).inc(1)")
@@ -299,7 +328,8 @@ def orders_of(text: str) -> set[str]:
 
 @pytest.mark.parametrize("nodes", [2, 5])
 def test_a_barrier_is_proven_to_order_the_nodes(nodes: int) -> None:
-    text = program(f"""
+    text = program(
+        f"""
 copied(x[0, n], scratch[0, n])
 done.get_remote((0, 0)).inc(1)
 if n == 0:
@@ -307,7 +337,9 @@ if n == 0:
     go.get_remote_multicast().set(1)
 go.wait_ge(1)
 copied(scratch[0, (n + 1) % {nodes}], y[0, n])
-""", (nodes, 1))  # fmt: skip
+""",
+        (nodes, 1),
+    )
     assert orders_of(text) == set()
     assert_right(text)
 
@@ -406,7 +438,9 @@ def test_a_change_after_a_wait_has_not_ended_it(name: str) -> None:
 
 def test_a_wait_for_a_value_that_increments_pass_over_belongs_to_a_set() -> None:
     """1 and 2 are added, so 2 is only there when it is set."""
-    assert_right(program("""
+    assert_right(
+        program(
+            """
 if n == 0:
     done.get_remote((0, 0)).inc(1)
     go.get_remote((1, 0)).inc(1)
@@ -418,17 +452,23 @@ elif n == 1:
     copied(x[0, 0], scratch[0, 0])
     done.get_remote((0, 0)).set(0)
     done.get_remote((0, 0)).set(2)
-""", (2, 1)))  # fmt: skip
+""",
+            (2, 1),
+        )
+    )
 
 
 def test_an_increment_after_a_set_races_with_another_set_of_its_value() -> None:
-    text = program("""
+    text = program(
+        """
 if n == 0:
     done.set(1)
     done.wait_ge(2)
 else:
     done.get_remote((0, 0)).set(1)
     done.get_remote((0, 0)).inc(1)
-""", (2, 1))  # fmt: skip
+""",
+        (2, 1),
+    )
     assert_race(text)
     assert_right(applied(text, "done.set(1)\n", "pass\n"))

@@ -49,9 +49,7 @@ def run(folder: Path, *command: object) -> subprocess.CompletedProcess[str]:
     bin_folder = Path(sys.executable).parent
     clean = {k: v for k, v in os.environ.items() if not k.startswith(OURS)}
     words = [str(bin_folder / str(command[0])), *map(str, command[1:])]
-    return subprocess.run(
-        words, cwd=folder, env=clean, capture_output=True, text=True, check=False
-    )
+    return subprocess.run(words, cwd=folder, env=clean, capture_output=True, text=True, check=False)
 
 
 def check(done: subprocess.CompletedProcess[str]) -> None:

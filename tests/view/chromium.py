@@ -22,11 +22,19 @@ NAMES = ("chromium", "chromium-browser", "google-chrome")
 NO_CHROMIUM = "no Chromium on this machine"
 # Nothing but the page: no profile, no updates, no questions to anybody; /dev/shm may be small.
 OPTIONS = (
-    "--headless", "--remote-debugging-pipe", "--no-sandbox", "--disable-gpu", "--disable-quic",
-    "--no-first-run", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync", "--disable-dev-shm-usage", "--hide-scrollbars",
+    "--headless",
+    "--remote-debugging-pipe",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--disable-dev-shm-usage",
+    "--hide-scrollbars",
     "--force-device-scale-factor=1",
-)  # fmt: skip
+)
 
 
 @cache
@@ -88,8 +96,11 @@ class Tab:
     def resize(self, width: int, height: int) -> None:
         self.call(
             "Emulation.setDeviceMetricsOverride",
-            width=width, height=height, deviceScaleFactor=1, mobile=False,
-        )  # fmt: skip
+            width=width,
+            height=height,
+            deviceScaleFactor=1,
+            mobile=False,
+        )
 
     def evaluate(self, script: str) -> Any:
         """The value of an expression, which may be a promise."""
@@ -124,9 +135,12 @@ class Tab:
         for kind in ("keyDown", "keyUp"):
             self.call(
                 "Input.dispatchKeyEvent",
-                type=kind, key=key, modifiers=modifiers,
-                windowsVirtualKeyCode=codes.get(key, 0), **(texts if kind == "keyDown" else {}),
-            )  # fmt: skip
+                type=kind,
+                key=key,
+                modifiers=modifiers,
+                windowsVirtualKeyCode=codes.get(key, 0),
+                **(texts if kind == "keyDown" else {}),
+            )
         self.frame()
 
     def type(self, text: str) -> None:
@@ -232,9 +246,12 @@ def opened() -> Iterator[Browser]:
 
         process = subprocess.Popen(
             [path, *OPTIONS, f"--user-data-dir={profile}", "about:blank"],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            preexec_fn=as_three_and_four, close_fds=False,
-        )  # fmt: skip
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=as_three_and_four,
+            close_fds=False,
+        )
         os.close(theirs_in)
         os.close(theirs_out)
         browser = Browser(process, ours_in, ours_out)

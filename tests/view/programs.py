@@ -65,7 +65,7 @@ double(x, y)
 assert (ttl.to_numpy(y) == 2).all()
 '''
 
-DEADLOCK = '''\
+DEADLOCK = """\
 import ttnn
 
 import ttl
@@ -99,7 +99,7 @@ stuck(
         for _ in "xy"
     )
 )
-'''
+"""
 
 
 def line_of(text: str, program: str = SENT_ON) -> int:

@@ -94,13 +94,22 @@ DARK = {**LIGHT, **DARK}
 THEMES = {"light": LIGHT, "dark": DARK}
 # What the eyes of those see who lack one kind of cones (Machado, Oliveira and Fernandes 2009).
 EYES = {
-    "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216),
-                   (-0.003882, -0.048116, 1.051998)),
-    "deuteranopia": ((0.367322, 0.860646, -0.227968), (0.280085, 0.672501, 0.047413),
-                     (-0.011820, 0.042940, 0.968881)),
-    "tritanopia": ((1.255528, -0.076749, -0.178779), (-0.078411, 0.930809, 0.147602),
-                   (0.004733, 0.691367, 0.303900)),
-}  # fmt: skip
+    "protanopia": (
+        (0.152286, 1.052583, -0.204868),
+        (0.114503, 0.786281, 0.099216),
+        (-0.003882, -0.048116, 1.051998),
+    ),
+    "deuteranopia": (
+        (0.367322, 0.860646, -0.227968),
+        (0.280085, 0.672501, 0.047413),
+        (-0.011820, 0.042940, 0.968881),
+    ),
+    "tritanopia": (
+        (1.255528, -0.076749, -0.178779),
+        (-0.078411, 0.930809, 0.147602),
+        (0.004733, 0.691367, 0.303900),
+    ),
+}
 WAITS = ("empty", "full", "pipe", "semaphore")
 
 
@@ -152,8 +161,19 @@ def test_each_wait_has_a_pattern_and_a_letter_of_its_own() -> None:
 @pytest.mark.parametrize("theme", THEMES)
 def test_text_can_be_read(theme: str) -> None:
     colors = THEMES[theme]
-    for ink in ("text", "dim", "accent", "error", "warning", "note", "word", "string", "digits",
-                "comment", "name"):  # fmt: skip
+    for ink in (
+        "text",
+        "dim",
+        "accent",
+        "error",
+        "warning",
+        "note",
+        "word",
+        "string",
+        "digits",
+        "comment",
+        "name",
+    ):
         for paper in ("bg", "panel", "head") if ink in ("text", "dim") else ("bg",):
             assert contrast(colors[ink], colors[paper]) >= 4.5, (ink, paper)
     for paper in ("run", *WAITS, "transfer", "unit"):  # labels of slices

@@ -233,6 +233,7 @@ def multicast_matmul(a, b, y):
             )
             y_copy.wait()
 
+
 def bias_relu(a, b, c, y):
     a_dfb = ttl.make_dataflow_buffer_like(a, shape=(BLOCK, BLOCK), block_count=2)
     b_dfb = ttl.make_dataflow_buffer_like(b, shape=(BLOCK, BLOCK), block_count=2)

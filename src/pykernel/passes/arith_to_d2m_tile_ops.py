@@ -15,9 +15,12 @@ from ttl.dialects.ttcore import TileType
 from ttl.passes.module_pass import Maker, not_yet, replace_by
 
 NAMES = {
-    "arith.addf": "add", "arith.subf": "sub", "arith.mulf": "mul", "arith.divf": "div",
+    "arith.addf": "add",
+    "arith.subf": "sub",
+    "arith.mulf": "mul",
+    "arith.divf": "div",
     "arith.negf": "neg",
-}  # fmt: skip
+}
 COMPARISONS = {"oeq": "eqz", "one": "nez", "ogt": "gtz", "oge": "gez", "olt": "ltz", "ole": "lez"}
 
 

@@ -130,8 +130,11 @@ def _take(kernel: KernelDraft, op: d2m.AcquireOp, make: Maker, is_wait: bool) ->
         return value
     assert kernel.held is not None
     if is_wait and body is not op.parent_block():
-        raise not_yet("pop() of the output in a loop or branch that does not reserve it", op,
-                         "reserve() and pop() the output in the same body")  # fmt: skip
+        raise not_yet(
+            "pop() of the output in a loop or branch that does not reserve it",
+            op,
+            "reserve() and pop() the output in the same body",
+        )
     if is_wait:
         kernel.push.detach()
         make.add_as_it_is(kernel.push)

@@ -158,10 +158,11 @@ def _unify(pairs: list[tuple[SSAValue, Sequence[int | None]]], tags: Tags) -> bo
     for value, dims in pairs:
         old = tags.get(value) or [None] * len(dims)
         new = [
-            tag if tag is not None or dim is None or d2m.shape_of(value)[place] == 1
+            tag
+            if tag is not None or dim is None or d2m.shape_of(value)[place] == 1
             else known.get(dim)
             for place, (dim, tag) in enumerate(zip(dims, old, strict=True))
-        ]  # fmt: skip
+        ]
         if new != old:
             tags[value], is_new = new, True
     return is_new

@@ -134,9 +134,14 @@ def _move(program: LayoutProgram, make: Maker, is_read: bool) -> None:
 
 
 def _move_rows(
-    program: LayoutProgram, make: Maker, accessor: SSAValue, tile_row: SSAValue, x: SSAValue,
-    address: SSAValue, is_read: bool,
-) -> None:  # fmt: skip
+    program: LayoutProgram,
+    make: Maker,
+    accessor: SSAValue,
+    tile_row: SSAValue,
+    x: SSAValue,
+    address: SSAValue,
+    is_read: bool,
+) -> None:
     """Move pages that are rows of the whole tensor; the core has `width_bytes` of each."""
     size = make.index(program.width_bytes)
     byte = make.value(arith.MuliOp(x, size), "byte")
@@ -155,9 +160,14 @@ def _move_rows(
 
 
 def _move_tiles(
-    program: LayoutProgram, make: Maker, accessor: SSAValue, tile_row: SSAValue, x: SSAValue,
-    address: SSAValue, is_read: bool,
-) -> None:  # fmt: skip
+    program: LayoutProgram,
+    make: Maker,
+    accessor: SSAValue,
+    tile_row: SSAValue,
+    x: SSAValue,
+    address: SSAValue,
+    is_read: bool,
+) -> None:
     """Move pages that are tiles."""
     function = "noc_async_read_page" if is_read else "noc_async_write_page"
     columns = program.grid[1] * program.width

@@ -147,8 +147,9 @@ def _uneven_max_pool(x: Tensor, outs: list[int]) -> tuple[Tensor, Tensor]:
     for axis, out in enumerate(outs):
         dim = x.ndim - count + axis
         values, places = (
-            _gathered(values, dim, out, lowest(x.dtype)), _gathered(places, axis, out, 0)
-        )  # fmt: skip
+            _gathered(values, dim, out, lowest(x.dtype)),
+            _gathered(places, axis, out, 0),
+        )
     values, places = values.flatten(-count), places.flatten(-count)
     chosen = values.argmax(-1, keepdim=True)
     where = places.expand(values.shape).gather(-1, chosen).squeeze(-1)

@@ -83,15 +83,20 @@ def _of_three_axes(x: Tensor, weight: Tensor, bias: Tensor | None, moves: Window
     depth, step, apart, edge = weight.shape[2], stride[0], dilation[0], padding[0]
     reach = apart * (depth - 1)
     if transposed:
-        parts = [_spread(of_planes(x, place), step, apart * place, reach, more[0])
-                 for place in range(depth)]  # fmt: skip
+        parts = [
+            _spread(of_planes(x, place), step, apart * place, reach, more[0])
+            for place in range(depth)
+        ]
         total = sum(parts[1:], parts[0])
         total = total.narrow(2, edge, total.shape[2] - 2 * edge)
     else:
         x = padded(x, 2, edge, edge)
         last = (x.shape[2] - reach - 1) // step * step + 1
-        parts = [of_planes(x[:, :, first : first + last : step], place)
-                 for place in range(depth) for first in (place * apart,)]  # fmt: skip
+        parts = [
+            of_planes(x[:, :, first : first + last : step], place)
+            for place in range(depth)
+            for first in (place * apart,)
+        ]
         total = sum(parts[1:], parts[0])
     return total if bias is None else total + bias.reshape(-1, 1, 1, 1)
 

@@ -183,9 +183,13 @@ def scatter_add(
 
 
 _REDUCERS = {
-    "sum": "add", "add": "add", "prod": "multiply", "multiply": "multiply", "amax": "maximum",
+    "sum": "add",
+    "add": "add",
+    "prod": "multiply",
+    "multiply": "multiply",
+    "amax": "maximum",
     "amin": "minimum",
-}  # fmt: skip
+}
 
 
 @lowers(aten.scatter.reduce, aten.scatter.value_reduce, aten.scatter_reduce.two)

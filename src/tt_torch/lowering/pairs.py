@@ -57,8 +57,9 @@ def _operands(emitter: Emitter, *values: Any) -> list[tuple[SSAValue, SSAValue]]
         else:
             number = complex(value)
             parts = (
-                emitter.full(shape, number.real, dtype), emitter.full(shape, number.imag, dtype)
-            )  # fmt: skip
+                emitter.full(shape, number.real, dtype),
+                emitter.full(shape, number.imag, dtype),
+            )
         first, second = (emitter.broadcast(emitter.convert(each, dtype), shape) for each in parts)
         found.append((first, second))
     return found

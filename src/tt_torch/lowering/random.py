@@ -163,9 +163,11 @@ def _integers(emitter: Emitter, low: int, high: int) -> SSAValue:
 
 
 @lowers_random(
-    aten.randint.default, aten.randint.low, aten.randint_like.default,
+    aten.randint.default,
+    aten.randint.low,
+    aten.randint_like.default,
     aten.randint_like.low_dtype,
-)  # fmt: skip
+)
 def randint(emitter: Emitter, *given: Any, **_: Any) -> SSAValue:
     """Return integers; overloads may have a leading tensor and a lower limit."""
     target: Any = emitter.node.target

@@ -98,9 +98,10 @@ def copy(emitter: Emitter, into: SSAValue, source: SSAValue, *_: Any) -> SSAValu
 
 
 @lowers(
-    aten._assert_tensor_metadata.default, aten._assert_async.msg,
+    aten._assert_tensor_metadata.default,
+    aten._assert_async.msg,
     aten._functional_assert_async.msg,
-)  # fmt: skip
+)
 def assertion(emitter: Emitter, *_: Any, **__: Any) -> list[SSAValue]:
     """Drop assertions: export's about types were true at the capture, and those about elements are
     not checked while a graph runs.

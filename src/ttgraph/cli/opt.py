@@ -63,9 +63,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         help="write the module, lowered to ttnn, as a flatbuffer and not as text",
     )
     parser.add_argument(
-        "--ttmetal-to-flatbuffer-bin", "--ttmetal-to-flatbuffer", action="store_true",
+        "--ttmetal-to-flatbuffer-bin",
+        "--ttmetal-to-flatbuffer",
+        action="store_true",
         help="write the module, lowered to commands of ttmetal, as a flatbuffer: -o FILE.ttb",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="diagnostics as JSON, one a line")
 
 
@@ -73,13 +75,19 @@ def _add_printing(parser: argparse.ArgumentParser) -> None:
     """Add options under the names of mlir-opt, and shorter ones."""
     for when in ("before", "after"):
         parser.add_argument(
-            f"--print-ir-{when}-all", f"--mlir-print-ir-{when}-all", action="store_true",
+            f"--print-ir-{when}-all",
+            f"--mlir-print-ir-{when}-all",
+            action="store_true",
             help=f"the module {when} each pass, to stderr",
-        )  # fmt: skip
+        )
         parser.add_argument(
-            f"--print-ir-{when}", f"--mlir-print-ir-{when}", action="append", default=[],
-            metavar="PASS", help=f"the module {when} this pass, to stderr",
-        )  # fmt: skip
+            f"--print-ir-{when}",
+            f"--mlir-print-ir-{when}",
+            action="append",
+            default=[],
+            metavar="PASS",
+            help=f"the module {when} this pass, to stderr",
+        )
     parser.add_argument(
         "--print-ir-after-failure",
         "--mlir-print-ir-after-failure",

@@ -138,7 +138,13 @@ class GenericOp(DefinedOperation):
 
 def make_dialect() -> Dialect:
     operations: list[type[Operation]] = [
-        *MATH.values(), ConstantOp, TTLangOp, WhileOp, CaseOp, DeallocateOp,
-        CreateGlobalSemaphoreOp, GenericOp,
-    ]  # fmt: skip
+        *MATH.values(),
+        ConstantOp,
+        TTLangOp,
+        WhileOp,
+        CaseOp,
+        DeallocateOp,
+        CreateGlobalSemaphoreOp,
+        GenericOp,
+    ]
     return Dialect("ttnn", operations, [LayoutAttr, GlobalSemaphoreType])

@@ -20,9 +20,14 @@ if TYPE_CHECKING:
     from .runtime import Runtime, run_traced
 
 __all__ = [
-    "MetalRuntime", "Runtime", "compile_module", "compile_operation", "emit_flatbuffer",
-    "emit_metal", "run_traced",
-]  # fmt: skip
+    "MetalRuntime",
+    "Runtime",
+    "compile_module",
+    "compile_operation",
+    "emit_flatbuffer",
+    "emit_metal",
+    "run_traced",
+]
 
 _MODULES = {
     "compile_module": "compile",

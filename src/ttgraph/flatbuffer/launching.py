@@ -25,17 +25,25 @@ class Launching:
     traces: Traces
 
     def launch(
-        self, compiled: CompiledOperation, tensors: Sequence[Any], cache_dir: Path,
+        self,
+        compiled: CompiledOperation,
+        tensors: Sequence[Any],
+        cache_dir: Path,
         recorder: Recorder | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         from ttl import host
 
         storages = [tensor.storage for tensor in tensors]
         with self.remarks.of_a_run(self.config) as report:
             host.launch(
-                compiled, storages, cache_dir=cache_dir, recorder=recorder, report=report,
-                isolate=self.config.isolate, memory_bytes=self.config.isolate_memory,
-            )  # fmt: skip
+                compiled,
+                storages,
+                cache_dir=cache_dir,
+                recorder=recorder,
+                report=report,
+                isolate=self.config.isolate,
+                memory_bytes=self.config.isolate_memory,
+            )
 
 
 def launching(config: Config | None = None) -> Launching:

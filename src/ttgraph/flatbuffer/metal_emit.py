@@ -140,14 +140,24 @@ class _Program:
         shape, dtype = _read_tensor_type(value)
         strides = [prod(shape[dim + 1 :]) for dim in range(len(shape))]
         return self._reference(
-            0, list(shape), dtype, (1, 1), {"MetalSystemBuffer": {"stride": strides}},
-            host_strides=strides, host_volume=prod(shape),
-        )  # fmt: skip
+            0,
+            list(shape),
+            dtype,
+            (1, 1),
+            {"MetalSystemBuffer": {"stride": strides}},
+            host_strides=strides,
+            host_volume=prod(shape),
+        )
 
     def _reference(
-        self, address: int, shape: list[int], dtype: DType, element: tuple[int, int], detail: Table,
+        self,
+        address: int,
+        shape: list[int],
+        dtype: DType,
+        element: tuple[int, int],
+        detail: Table,
         **more: object,
-    ) -> Table:  # fmt: skip
+    ) -> Table:
         size = {"y": element[0], "x": element[1]}
         desc: Table = {"shape": shape, "data_type": dtype.data_format, "element_shape": size}
         desc |= {"buffer_detail": detail, **more}

@@ -110,9 +110,12 @@ class Runtime:
         return self.run_with(launching(), inputs, program, recorder)
 
     def run_with(
-        self, how: Launching, inputs: Sequence[object], program: int = 0,
+        self,
+        how: Launching,
+        inputs: Sequence[object],
+        program: int = 0,
         recorder: Recorder | None = None,
-    ) -> list[np.ndarray]:  # fmt: skip
+    ) -> list[np.ndarray]:
         """The same as run(), with given options."""
         launch = partial(how.launch, cache_dir=self._cache_dir, recorder=recorder)
         if program not in range(len(self.programs)):

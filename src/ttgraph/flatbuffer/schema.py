@@ -28,9 +28,15 @@ OWN_TAGS = 200
 VERSION = {"major": 0, "minor": 1, "patch": 0}  # of the whole program: ours
 
 SCALARS: dict[str, tuple[str, int]] = {  # the name in struct, and the size
-    "bool": ("?", 1), "ubyte": ("B", 1), "ushort": ("H", 2), "uint": ("I", 4), "ulong": ("Q", 8),
-    "int": ("i", 4), "long": ("q", 8), "double": ("d", 8),
-}  # fmt: skip
+    "bool": ("?", 1),
+    "ubyte": ("B", 1),
+    "ushort": ("H", 2),
+    "uint": ("I", 4),
+    "ulong": ("Q", 8),
+    "int": ("i", 4),
+    "long": ("q", 8),
+    "double": ("d", 8),
+}
 
 SCHEMA = """
 enum DataType: ushort {
@@ -165,8 +171,10 @@ def _find_declarations(keyword: str) -> list[tuple[str, str, list[str]]]:
     text = SCHEMA + METAL_SCHEMA
     found = re.findall(rf"^{keyword} (\w+)(?:: (\w+))? {{([^}}]*)}}", text, re.MULTILINE)
     split = re.compile("[;,]")
-    return [(name, width, [e.strip() for e in split.split(body) if e.strip()])
-            for name, width, body in found]  # fmt: skip
+    return [
+        (name, width, [e.strip() for e in split.split(body) if e.strip()])
+        for name, width, body in found
+    ]
 
 
 def _numbers(members: list[str]) -> dict[str, int]:
@@ -210,10 +218,24 @@ TABLES: dict[str, tuple[Field, ...]] = {
 
 # Tables whose fields are in tt-mlir's order, as far as it is known.
 UPSTREAM = (
-    "TTNNBinary", "Program", "Operation", "TensorRef", "TensorDesc", "LayoutDesc", "MemoryDesc",
-    "MemoryConfig", "GenericOp", "ProgramDescriptor", "KernelDescriptor", "KernelArgs", "CoreArgs",
-    "KernelCBDescriptor", "KernelCBFormat", "SemaphoreDescriptor", "KernelArgTensorAccessorArgs",
-)  # fmt: skip
+    "TTNNBinary",
+    "Program",
+    "Operation",
+    "TensorRef",
+    "TensorDesc",
+    "LayoutDesc",
+    "MemoryDesc",
+    "MemoryConfig",
+    "GenericOp",
+    "ProgramDescriptor",
+    "KernelDescriptor",
+    "KernelArgs",
+    "CoreArgs",
+    "KernelCBDescriptor",
+    "KernelCBFormat",
+    "SemaphoreDescriptor",
+    "KernelArgTensorAccessorArgs",
+)
 
 
 @cache  # bounded by the tables above, as that of slots()

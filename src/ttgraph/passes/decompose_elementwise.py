@@ -19,12 +19,22 @@ Rule = Callable[[Graph, FormCall], SSAValue]
 
 _BY_TTIR = {row.ttir: row.name for row in GRAPH_OPS.values()}
 TRUTHS = (
-    "eq", "ne", "gt", "ge", "lt", "le", "logical_and", "logical_or", "logical_xor", "logical_not",
-)  # fmt: skip
+    "eq",
+    "ne",
+    "gt",
+    "ge",
+    "lt",
+    "le",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "logical_not",
+)
 _NAMES = {
-    "logical_left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift",
+    "logical_left_shift": "bitwise_left_shift",
+    "right_shift": "bitwise_right_shift",
     "bitcast_convert": "bitcast",
-}  # fmt: skip
+}
 
 
 def same(graph: Graph, call: FormCall) -> SSAValue:

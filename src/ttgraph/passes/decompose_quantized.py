@@ -28,8 +28,14 @@ from .graph_maker import Graph
 
 # Operations that only move elements keep the steps.
 _MOVES = (
-    "reshape", "transpose", "permute", "squeeze", "unsqueeze", "concat", "slice_static",
-)  # fmt: skip
+    "reshape",
+    "transpose",
+    "permute",
+    "squeeze",
+    "unsqueeze",
+    "concat",
+    "slice_static",
+)
 
 
 def refuse_quantized(call: FormCall) -> None:

@@ -127,8 +127,12 @@ def _gather(graph: Graph, call: FormCall) -> SSAValue:
 
 
 _REDUCE = {
-    "invalid": "replace", "sum": "add", "prod": "multiply", "max": "maximum", "min": "minimum",
-}  # fmt: skip
+    "invalid": "replace",
+    "sum": "add",
+    "prod": "multiply",
+    "max": "maximum",
+    "min": "minimum",
+}
 
 
 def _scatter(graph: Graph, call: FormCall) -> SSAValue:

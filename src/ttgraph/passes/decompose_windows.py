@@ -105,9 +105,11 @@ def _convolution_3d(graph: Graph, call: FormCall) -> SSAValue:
     around = to_count("padding", values["padding"], 3)
     volume = _pad_volume(graph, graph.permute(call.first, _order(call)), around, values)
     attributes: dict[str, object] = {
-        "stride": list(stride[1:]), "padding": [0, 0, 0, 0], "dilation": [1, 1],
+        "stride": list(stride[1:]),
+        "padding": [0, 0, 0, 0],
+        "dilation": [1, 1],
         "groups": values["groups"],
-    }  # fmt: skip
+    }
     outputs, inputs, deep, *window = shape_of(weight)
     total: SSAValue | None = None
     for depth in range(deep):
@@ -203,8 +205,9 @@ def _pool_with_places(graph: Graph, call: FormCall) -> list[SSAValue]:
     bottom += _overhang(call, shape_of(image)[1] + top + bottom, high)
     right += _overhang(call, width + left + right, wide)
     filling = graph.number(-inf, image)
-    whole = pad_dim(graph, pad_dim(graph, image, 1, (top, bottom, 0), filling), 2,
-                   (left, right, 0), filling)  # fmt: skip
+    whole = pad_dim(
+        graph, pad_dim(graph, image, 1, (top, bottom, 0), filling), 2, (left, right, 0), filling
+    )
     best: SSAValue | None = None
     for row in range(high[0]):
         for column in range(wide[0]):

@@ -21,12 +21,24 @@ MOST_ELEMENTS = 1 << 22
 
 Function = Callable[..., Numbers]
 _FUNCTIONS: dict[str, Function] = {
-    "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "maximum": np.maximum,
-    "minimum": np.minimum, "neg": np.negative, "eq": np.equal, "ne": np.not_equal,
-    "lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
-    "logical_and": np.logical_and, "logical_or": np.logical_or, "logical_not": np.logical_not,
-    "where": np.where, "typecast": np.asarray,
-}  # fmt: skip
+    "add": np.add,
+    "subtract": np.subtract,
+    "multiply": np.multiply,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "neg": np.negative,
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+    "logical_and": np.logical_and,
+    "logical_or": np.logical_or,
+    "logical_not": np.logical_not,
+    "where": np.where,
+    "typecast": np.asarray,
+}
 
 
 class KnownValues:

@@ -26,9 +26,13 @@ def _gather(graph: Graph, op: stablehlo.GatherOp) -> SSAValue:
     """Convert a gather of one element for each index along one dimension to one step."""
     numbers, shape = op.dimension_numbers.data, shape_of(op.operand)
     dim = _along(
-        numbers.start_index_map, numbers.collapsed_slice_dims, numbers.operand_batching_dims,
-        numbers.start_indices_batching_dims, numbers.index_vector_dim, len(shape),
-    )  # fmt: skip
+        numbers.start_index_map,
+        numbers.collapsed_slice_dims,
+        numbers.operand_batching_dims,
+        numbers.start_indices_batching_dims,
+        numbers.index_vector_dim,
+        len(shape),
+    )
     if dim is None or len(shape) < 2 or len(shape_of(op.start_indices)) != len(shape):
         return gather(graph, op)
     places = op.start_indices
@@ -41,10 +45,13 @@ def _gather(graph: Graph, op: stablehlo.GatherOp) -> SSAValue:
 def _scatter(graph: Graph, op: stablehlo.ScatterOp) -> SSAValue:
     numbers, shape = op.scatter_dimension_numbers.data, shape_of(op.input)
     dim = _along(
-        numbers.scatter_dims_to_operand_dims, numbers.inserted_window_dims,
-        numbers.input_batching_dims, numbers.scatter_indices_batching_dims,
-        numbers.index_vector_dim, len(shape),
-    )  # fmt: skip
+        numbers.scatter_dims_to_operand_dims,
+        numbers.inserted_window_dims,
+        numbers.input_batching_dims,
+        numbers.scatter_indices_batching_dims,
+        numbers.index_vector_dim,
+        len(shape),
+    )
     reducer = stablehlo.reducer_of(op.update_computation)
     name = {"second": "replace"}.get(str(reducer), str(reducer))
     if dim is None or name not in REDUCES or not stablehlo.has_checked_indices(op):

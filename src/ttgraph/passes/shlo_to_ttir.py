@@ -137,9 +137,18 @@ _OF_BITS = ("stablehlo.not", "stablehlo.and", "stablehlo.or", "stablehlo.xor")
 # The chip has no signed 8 or 16 bits: such numbers are 32 bits there, and only these operations
 # can overflow the narrower type.
 _GROWING = (
-    "abs", "add", "convert", "divide", "dot_general", "multiply", "negate", "power", "reduce",
-    "shift_left", "subtract",
-)  # fmt: skip
+    "abs",
+    "add",
+    "convert",
+    "divide",
+    "dot_general",
+    "multiply",
+    "negate",
+    "power",
+    "reduce",
+    "shift_left",
+    "subtract",
+)
 
 
 def _wrap(graph: Graph, op: Operation, value: SSAValue) -> SSAValue:

@@ -196,8 +196,10 @@ def _source_of_halves(value: SSAValue) -> SSAValue | None:
     half = shape[-1] // 2
     for part, begin in ((low, 0), (high, half)):
         wanted = {
-            "begins": [0, 0, 0, begin], "ends": [*shape[:3], begin + half], "step": [1] * 4,
-        }  # fmt: skip
+            "begins": [0, 0, 0, begin],
+            "ends": [*shape[:3], begin + half],
+            "step": [1] * 4,
+        }
         if part.values() != wanted:
             return None
     return low.inputs[0]

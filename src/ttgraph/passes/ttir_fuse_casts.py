@@ -15,9 +15,16 @@ from .graph_maker import Graph
 from .graph_match import find_maker, is_only_for, replace_each
 
 WIDENING = (
-    "gelu", "silu", "softmax", "rms_norm", "layer_norm", "linear", "matmul",
-    "scaled_dot_product_attention", "rotary_embedding",
-)  # fmt: skip
+    "gelu",
+    "silu",
+    "softmax",
+    "rms_norm",
+    "layer_norm",
+    "linear",
+    "matmul",
+    "scaled_dot_product_attention",
+    "rotary_embedding",
+)
 
 
 def apply(op: ModuleOp) -> None:

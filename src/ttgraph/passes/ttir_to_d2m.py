@@ -55,9 +55,15 @@ from .ttir_arrangements import OF_HOST, arrange
 ELEMENTS: dict[object, DType] = {f32: float32, bf16: bfloat16}
 # Names in the table of graphs that differ from the table of blocks.
 NAMES = {
-    "subtract": "sub", "multiply": "mul", "divide": "div", "maximum": "max", "minimum": "min",
-    "log1p": "logp1", "sum": "reduce_sum", "max": "reduce_max",
-}  # fmt: skip
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "div",
+    "maximum": "max",
+    "minimum": "min",
+    "log1p": "logp1",
+    "sum": "reduce_sum",
+    "max": "reduce_max",
+}
 REDUCTIONS = ("reduce_sum", "reduce_max")
 
 

@@ -92,9 +92,15 @@ def _scratch(op: ttnn.TTLangOp, artifact: Artifact) -> SSAValue:
     )
     shape = (cores, max(1, aligned // 4))
     layout = TensorLayout(
-        "(d0, d1) -> (d0, d1)", (shape[0], 1), (1, shape[1]), False, "f32", "l1", "height_sharded",
+        "(d0, d1) -> (d0, d1)",
+        (shape[0], 1),
+        (1, shape[1]),
+        False,
+        "f32",
+        "l1",
+        "height_sharded",
         artifact.core_ranges,
-    )  # fmt: skip
+    )
     type = ttnn.with_layout(TensorType(f32, shape), layout)
     zeros = ttnn.MATH["full"].of([], type, shape=list(shape), fill_value=0.0)
     return Maker.before(op).value(zeros, "scratch")

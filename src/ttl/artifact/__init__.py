@@ -81,4 +81,4 @@ __all__ = [
     "with_sources",
     "write_bundle",
     "write_folder",
-]  # fmt: skip
+]

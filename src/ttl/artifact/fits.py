@@ -93,8 +93,15 @@ def _cores_of(kernel: Kernel) -> Rectangles:
 
 def overlap(one: Rectangles, other: Rectangles) -> bool:
     """Return whether a core is in both; no rectangles means all cores."""
-    return not one or not other or any(
-        first[0] <= end[0] and begin[0] <= last[0] and first[1] <= end[1] and begin[1] <= last[1]
-        for first, last in one
-        for begin, end in other
+    return (
+        not one
+        or not other
+        or any(
+            first[0] <= end[0]
+            and begin[0] <= last[0]
+            and first[1] <= end[1]
+            and begin[1] <= last[1]
+            for first, last in one
+            for begin, end in other
+        )
     )

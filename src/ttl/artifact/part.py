@@ -64,9 +64,7 @@ class Part:
     def each(self, read: Callable[[Part], T]) -> tuple[T, ...]:
         return tuple(map(read, self.items()))
 
-    def pair(
-        self, first: Callable[[Part], T], second: Callable[[Part], Other]
-    ) -> tuple[T, Other]:
+    def pair(self, first: Callable[[Part], T], second: Callable[[Part], Other]) -> tuple[T, Other]:
         items = self.items()
         if len(items) != 2:
             raise self.wrong("must have 2 elements")

@@ -27,9 +27,15 @@ class NamedArray(NamedTuple):
 
 
 _DAMAGED = (
-    ValueError, AttributeError, TypeError, EOFError, MemoryError, RuntimeError,  # from numpy
-    zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
+    ValueError,
+    AttributeError,
+    TypeError,
+    EOFError,
+    MemoryError,
+    RuntimeError,  # from numpy
+    zipfile.BadZipFile,
+    zlib.error,
+)
 
 
 def read_archive(file: str) -> dict[str, Array]:

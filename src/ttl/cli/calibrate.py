@@ -36,14 +36,25 @@ NO_LOG = "use a tt-metal built with the profiler (Tracy): the wheel of PyPI has 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.description, parser.epilog = DESCRIPTION, EPILOG
-    parser.add_argument("--target", type=read_choice, choices=CHOICES, metavar="NAME",
-                        default=TARGETS[0],
-                        help="the chip that is measured (default: %(default)s)")  # fmt: skip
-    parser.add_argument("-o", "--output", metavar="FILE", required=True,
-                        help="where to write the costs, as JSON")  # fmt: skip
-    parser.add_argument("--repeats", type=natural, default=REPEATS, metavar="N",
-                        help="how often to run each operation (default: %(default)s); FILE has the "
-                             "best, the typical and the worst of its times")  # fmt: skip
+    parser.add_argument(
+        "--target",
+        type=read_choice,
+        choices=CHOICES,
+        metavar="NAME",
+        default=TARGETS[0],
+        help="the chip that is measured (default: %(default)s)",
+    )
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", required=True, help="where to write the costs, as JSON"
+    )
+    parser.add_argument(
+        "--repeats",
+        type=natural,
+        default=REPEATS,
+        metavar="N",
+        help="how often to run each operation (default: %(default)s); FILE has the "
+        "best, the typical and the worst of its times",
+    )
     parser.add_argument(
         "--log",
         metavar="CSV",

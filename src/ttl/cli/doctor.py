@@ -44,9 +44,11 @@ from .terminal import show_tables
 
 # Variables of tt-metal that change a run on a device; is it a folder that must exist?
 METAL_VARIABLES = {
-    "TT_METAL_HOME": True, "TT_METAL_RUNTIME_ROOT": True, "TT_METAL_CACHE": False,
+    "TT_METAL_HOME": True,
+    "TT_METAL_RUNTIME_ROOT": True,
+    "TT_METAL_CACHE": False,
     "ARCH_NAME": False,
-}  # fmt: skip
+}
 
 
 class FindingState(Enum):

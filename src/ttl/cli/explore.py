@@ -85,8 +85,12 @@ def _find_suspects(options: argparse.Namespace, expected: list[CalledTensors]) -
     tasks = [Task(_job(options, part)) for part in _parts(seeds, options)]
     with runner(options) as run_jobs:
         results = sweep(tasks, run_jobs, text="schedules")
-    same = {str(seed) for each in results for seed, found in each.items()
-            if found == digest_of(expected)}  # fmt: skip
+    same = {
+        str(seed)
+        for each in results
+        for seed, found in each.items()
+        if found == digest_of(expected)
+    }
     return [seed for seed in seeds if str(seed) not in same][:1]
 
 

@@ -29,9 +29,10 @@ DESCRIPTION = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.description = DESCRIPTION
     parser.add_argument(
-        "--tree", action="store_true",
+        "--tree",
+        action="store_true",
         help="print the kernels as they are read, before anything is compiled; there is no page",
-    )  # fmt: skip
+    )
     add_page_arguments(parser, "lower")
     add_program_arguments(parser)
 

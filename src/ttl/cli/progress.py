@@ -67,10 +67,12 @@ class Line:
             columns.append(TimeRemainingColumn(compact=True))
         self.activity = activity
         self._bar: Progress = Progress(
-            *columns, console=Console(file=streams[1]), transient=True,
+            *columns,
+            console=Console(file=streams[1]),
+            transient=True,
             redirect_stdout=sys.stdout is streams[0] and sys.stdout.isatty(),
             redirect_stderr=sys.stderr is streams[1],
-        )  # fmt: skip
+        )
         self._task: TaskID = self._bar.add_task(activity.text, total=None)
         self._bar.start()
 

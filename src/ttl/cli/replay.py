@@ -67,10 +67,15 @@ def run(options: argparse.Namespace) -> int:
         program_driver().remarks.of_a_run(config) as report,
     ):
         launch(
-            compiled, storages, cache_dir=config.cache_dir, counts=counts, report=report,
-            isolate=config.isolate, memory_bytes=config.isolate_memory,
+            compiled,
+            storages,
+            cache_dir=config.cache_dir,
+            counts=counts,
+            report=report,
+            isolate=config.isolate,
+            memory_bytes=config.isolate_memory,
             rounds_like_chip=config.rounding == "chip",
-        )  # fmt: skip
+        )
     results = [
         NamedArray(operand.name, operand.name, ttnn.to_numpy(tensor), tensor.dtype)
         for operand, tensor in zip(compiled.operands, tensors, strict=True)

@@ -33,9 +33,13 @@ SEED = 22
 
 
 def try_program(
-    file: str, arguments: list[str], defines: Values, variables: dict[str, str], costs: object,
+    file: str,
+    arguments: list[str],
+    defines: Values,
+    variables: dict[str, str],
+    costs: object,
     checks: bool,
-) -> Values:  # fmt: skip
+) -> Values:
     """Return the total time of a program's operations with these values of its constants."""
     options = argparse.Namespace(file=file, arguments=arguments, defines=defines)
 
@@ -115,9 +119,14 @@ def _last_line(text: str) -> str:
 
 
 def try_call(
-    file: str, arguments: list[str], variables: dict[str, str], costs: object, call: int,
-    operation: str, config: int,
-) -> Values:  # fmt: skip
+    file: str,
+    arguments: list[str],
+    variables: dict[str, str],
+    costs: object,
+    call: int,
+    operation: str,
+    config: int,
+) -> Values:
     """Try one configuration of the tuned call with this number."""
     found = _OneTrial(call, operation, config, costs)
     options = argparse.Namespace(file=file, arguments=arguments)

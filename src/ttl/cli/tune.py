@@ -163,9 +163,13 @@ def _first_alone(run_jobs: Runner[Job], jobs: Sequence[Job]) -> Iterator[tuple[i
 
 
 def _program_task(
-    options: argparse.Namespace, variables: dict[str, str], costs: object, config: Config,
-    files: dict[str, str], common: list[object],
-) -> Task[Job]:  # fmt: skip
+    options: argparse.Namespace,
+    variables: dict[str, str],
+    costs: object,
+    config: Config,
+    files: dict[str, str],
+    common: list[object],
+) -> Task[Job]:
     values = {
         "arguments": options.arguments,
         "defines": dict(config),
@@ -238,9 +242,12 @@ def _run_for_its_calls(options: argparse.Namespace, variables: dict[str, str]) -
 
 
 def _call_job(
-    options: argparse.Namespace, variables: dict[str, str], files: dict[str, str], call: int,
+    options: argparse.Namespace,
+    variables: dict[str, str],
+    files: dict[str, str],
+    call: int,
     trial: Trial,
-) -> Job:  # fmt: skip
+) -> Job:
     values = {
         "arguments": options.arguments,
         "variables": variables,

@@ -74,9 +74,12 @@ def make_other_values(now: Values) -> Iterator[Values]:
 
 
 def with_block_changes(
-    options: argparse.Namespace, variables: dict[str, str], costs: object, runs: Runs,
+    options: argparse.Namespace,
+    variables: dict[str, str],
+    costs: object,
+    runs: Runs,
     found: list[Estimate],
-) -> list[Estimate]:  # fmt: skip
+) -> list[Estimate]:
     """The same estimates, with what other blocks would save among their changes.
 
     Only counts equal work: as many operations, as many bytes written.
@@ -111,9 +114,12 @@ def change_of(known: Estimate, model: Model, now: Values, values: Values) -> Cha
 
 
 def _models(
-    options: argparse.Namespace, variables: dict[str, str], costs: object, runs: Runs,
+    options: argparse.Namespace,
+    variables: dict[str, str],
+    costs: object,
+    runs: Runs,
     values: Values,
-) -> list[Model]:  # fmt: skip
+) -> list[Model]:
     """Of the operations that the program calls with these values; none where it fails."""
     from ttl.target.costs import load_costs
 

@@ -6,6 +6,13 @@ from .programs import DeviceProgram, Programs
 from .readiness import missing
 
 __all__ = [
-    "Chip", "DeviceProgram", "Programs", "chip_of", "launch", "launch_program", "missing",
-    "module_of", "parts_on_devices",
-]  # fmt: skip
+    "Chip",
+    "DeviceProgram",
+    "Programs",
+    "chip_of",
+    "launch",
+    "launch_program",
+    "missing",
+    "module_of",
+    "parts_on_devices",
+]

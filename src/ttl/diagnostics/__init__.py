@@ -54,4 +54,4 @@ __all__ = [
     "usage_error",
     "writing",
     "wrong_argument",
-]  # fmt: skip
+]

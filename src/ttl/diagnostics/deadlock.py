@@ -326,9 +326,7 @@ def _helps(
     return _order_help(root) if _crosses_nodes(root) else _cycle_help(root, enough)
 
 
-def _role_help(
-    entry: Waiting, waiting: Sequence[AnyWaiting], node_count: int
-) -> tuple[str, ...]:
+def _role_help(entry: Waiting, waiting: Sequence[AnyWaiting], node_count: int) -> tuple[str, ...]:
     """Return the help for nodes that get no block while other nodes do."""
     nodes = {each.node for each in waiting if _place(each) == _place(entry)}
     if entry.action != "wait" or len(nodes) == node_count:

@@ -75,7 +75,7 @@ OTHER_LANGUAGES = {
     "lerp": "write a + (b - a) * weight",
     "select": "write ttl.math.where(c, a, b)",
     "isnan": "write ttl.math.ne(x, x)",
-    "isinf": "write ttl.math.eq(ttl.math.abs(x), float(\"inf\"))",
+    "isinf": 'write ttl.math.eq(ttl.math.abs(x), float("inf"))',
     "argmax": "there is none: ttl.math.reduce_max(x, dims=[-1]) is the largest, without its place",
     "argmin": "there is none: ttl.math.reduce_min(x, dims=[-1]) is the smallest, without its place",
     "prod": "there is none: write the factors with *",
@@ -96,7 +96,7 @@ OTHER_LANGUAGES = {
     "pallas_call": "write @ttl.operation(grid=(columns, rows))",
     "BlockSpec": "write ttl.make_dataflow_buffer_like(tensor, shape=(rows, columns))",
     "tile": "write ttl.make_dataflow_buffer_like(tensor, shape=(rows, columns)), in tiles",
-}  # fmt: skip
+}
 
 
 class UnknownNameError(UsageError, AttributeError):

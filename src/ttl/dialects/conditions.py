@@ -15,9 +15,13 @@ Facts = dict[Hashable, bool]  # decisions on a path, by the condition's key
 
 _EQUAL, _NOT_EQUAL, _LESS, _NOT_GREATER, _GREATER, _NOT_LESS = range(6)  # numbered as in MLIR
 _MIRRORED = {
-    _EQUAL: _EQUAL, _NOT_EQUAL: _NOT_EQUAL, _LESS: _GREATER, _GREATER: _LESS,
-    _NOT_GREATER: _NOT_LESS, _NOT_LESS: _NOT_GREATER,
-}  # fmt: skip
+    _EQUAL: _EQUAL,
+    _NOT_EQUAL: _NOT_EQUAL,
+    _LESS: _GREATER,
+    _GREATER: _LESS,
+    _NOT_GREATER: _NOT_LESS,
+    _NOT_LESS: _NOT_GREATER,
+}
 
 
 def _class_of(value: Any) -> Any:
@@ -79,8 +83,13 @@ def number_key(value: Any) -> Hashable:
 
 
 _CALCULATED: tuple[object, ...] = (
-    arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.DivSIOp, arith.RemSIOp, arith.FloorDivSIOp,
-)  # fmt: skip
+    arith.AddiOp,
+    arith.SubiOp,
+    arith.MuliOp,
+    arith.DivSIOp,
+    arith.RemSIOp,
+    arith.FloorDivSIOp,
+)
 
 
 def _is_constant(value: Any, truth: int) -> bool:

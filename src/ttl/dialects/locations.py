@@ -74,8 +74,14 @@ def _fused_span(location: FusedLoc) -> Span | None:
     match parts:
         case [FileLineColLoc() as start, FileLineColLoc() as end]:
             chain = tuple(_expansions_in(location.metadata))
-            return Span(start.filename.data, start.line.data, start.column.data,
-                        end.line.data, end.column.data, chain)  # fmt: skip
+            return Span(
+                start.filename.data,
+                start.line.data,
+                start.column.data,
+                end.line.data,
+                end.column.data,
+                chain,
+            )
     return next((span for span in map(span_of, parts) if span is not None), None)
 
 

@@ -141,8 +141,11 @@ def _difference(name: str, one: object, other: object) -> str:
         return "lies on another device"
     if was == now:
         return ""
-    part = next(each for each in ("shape", "dtype", "layout", "memory") if
-                getattr(was, each) != getattr(now, each))  # fmt: skip
+    part = next(
+        each
+        for each in ("shape", "dtype", "layout", "memory")
+        if getattr(was, each) != getattr(now, each)
+    )
     return f"has {part} {getattr(was, part)}, not {getattr(now, part)}"
 
 

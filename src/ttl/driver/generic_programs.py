@@ -54,10 +54,15 @@ def launch(tensors: Sequence[Any], program: Any) -> None:
     names = {f"tensor_{n}": tensor for n, tensor in enumerate(tensors)}
     with traces.recorded(config, names) as recorder, remarks.of_a_run(config) as report:
         host.launch(
-            compiled, storages, cache_dir=config.cache_dir, recorder=recorder,
-            seed=config.seed, report=report, isolate=config.isolate,
+            compiled,
+            storages,
+            cache_dir=config.cache_dir,
+            recorder=recorder,
+            seed=config.seed,
+            report=report,
+            isolate=config.isolate,
             memory_bytes=config.isolate_memory,
-        )  # fmt: skip
+        )
 
 
 def compiled_program(program: object, tensors: Sequence[Any], target: Target) -> CompiledOperation:
@@ -141,8 +146,12 @@ def _processor(config: object) -> tuple[ThreadKind, int | None]:
     if isinstance(config, ttnn.WriterConfigDescriptor):
         return ThreadKind.WRITER, 1
     if not isinstance(config, ttnn.DataMovementConfigDescriptor):
-        raise wrong_type("config", config, "the configuration of a kernel",
-                         "use ReaderConfigDescriptor(), WriterConfigDescriptor(), ...")  # fmt: skip
+        raise wrong_type(
+            "config",
+            config,
+            "the configuration of a kernel",
+            "use ReaderConfigDescriptor(), WriterConfigDescriptor(), ...",
+        )
     is_first = config.processor is ttnn.DataMovementProcessor.RISCV_0
     return (ThreadKind.WRITER if is_first else ThreadKind.READER), config.noc.value
 

@@ -104,7 +104,8 @@ def _with_known_codes(error: TTLError) -> TTLError:
     """Codes are compared by identity."""
     known = [
         replace(each, code=codes.CATALOGUE[each.code.code])
-        if each.code == codes.CATALOGUE[each.code.code] else each
+        if each.code == codes.CATALOGUE[each.code.code]
+        else each
         for each in error.diagnostics
-    ]  # fmt: skip
+    ]
     return type(error)(*known)

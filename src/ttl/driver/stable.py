@@ -25,8 +25,17 @@ from ttl.source.frozen import NAMED, NoKey
 from ttl.source.run_by_python import CONSTANT_MODULES
 
 AS_WRITTEN = (
-    str, int, float, bool, type(None), type(Ellipsis), type(NotImplemented), Span, DType, Layout,
-)  # fmt: skip
+    str,
+    int,
+    float,
+    bool,
+    type(None),
+    type(Ellipsis),
+    type(NotImplemented),
+    Span,
+    DType,
+    Layout,
+)
 
 
 def stable(key: object, places: bool = True) -> str:
@@ -67,10 +76,19 @@ def _of_code(code: CodeType, places: bool) -> Iterator[str]:
     if "hash" in code.co_names and code.co_filename != "<string>":  # not of a dataclass
         raise NoKey("hash() of a text is another number in the next process")
     parts = (
-        code.co_name, code.co_code, code.co_consts, code.co_exceptiontable, code.co_flags,
-        code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars,
-        code.co_argcount, code.co_kwonlyargcount, code.co_posonlyargcount,
-    )  # fmt: skip
+        code.co_name,
+        code.co_code,
+        code.co_consts,
+        code.co_exceptiontable,
+        code.co_flags,
+        code.co_names,
+        code.co_varnames,
+        code.co_freevars,
+        code.co_cellvars,
+        code.co_argcount,
+        code.co_kwonlyargcount,
+        code.co_posonlyargcount,
+    )
     yield from _parts(parts, places)
     if places:  # rule TEXT
         yield from (code.co_filename, _of_texts(texts_of(code.co_filename)))

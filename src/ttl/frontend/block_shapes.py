@@ -21,8 +21,9 @@ def complete_shape(value: BlockValue, shape: Shape) -> BlockValue:
     if not isinstance(op, Op) or not is_math:
         raise not_yet("a broadcast without a shape that a loop or branch carries")
     assert found.dtype is not None
-    whole = Op(op.becomes, _completed_operands(op, shape), [tensor_of(shape, found.dtype)],
-               op.properties)  # fmt: skip
+    whole = Op(
+        op.becomes, _completed_operands(op, shape), [tensor_of(shape, found.dtype)], op.properties
+    )
     whole.place, whole.home, whole.is_optional = op.place, op.home, True
     assert op.home is not None
     op.home.ops.insert(op.home.ops.index(op) + 1, whole)

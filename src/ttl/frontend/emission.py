@@ -31,9 +31,13 @@ BOUNDS: dict[type[Operation], int] = {
 # Arguments of a body before the carried ones.
 FIRST: dict[type[Operation], int] = {scf.ForOp: 1, ttl.IfSrcOp: 1, ttl.IfDstOp: 1}
 CALCULATIONS = (
-    ttl.NodeIndexOp, ttl.FloatDivisionOp, ttl.TensorSliceOp, ttl.PipeValueOp, ttl.RoleOp,
+    ttl.NodeIndexOp,
+    ttl.FloatDivisionOp,
+    ttl.TensorSliceOp,
+    ttl.PipeValueOp,
+    ttl.RoleOp,
     ttl.NoTransferOp,
-)  # fmt: skip
+)
 
 
 class _Needed:

@@ -63,8 +63,9 @@ class Handles:
             number += 1
             argument = RuntimeArgument(f"{name}_{number}", argument.words)
         properties = {
-            "index": IntegerAttr(len(self.arguments), i64), "arg_name": StringAttr(argument.name)
-        }  # fmt: skip
+            "index": IntegerAttr(len(self.arguments), i64),
+            "arg_name": StringAttr(argument.name),
+        }
         op = Op(ttl.RuntimeArgOp, (), (type,), properties)
         (value,) = op.results
         assert isinstance(value, Scalar)

@@ -197,9 +197,16 @@ class Op:
     """An operation to be made."""
 
     __slots__ = (
-        "attributes", "becomes", "bodies", "home", "is_optional", "operands", "place",
-        "properties", "results",
-    )  # fmt: skip
+        "attributes",
+        "becomes",
+        "bodies",
+        "home",
+        "is_optional",
+        "operands",
+        "place",
+        "properties",
+        "results",
+    )
 
     def __init__(
         self,

@@ -22,13 +22,28 @@ from .problems import error_text, not_yet, raised
 
 BLOCK = BlockType((1, 1), float32)
 EXAMPLES: dict[type, object] = {
-    bool: True, int: 1, float: 1.0, range: range(1), Block: Block(BLOCK),
-    BlockExpression: BlockExpression(BLOCK), TensorSlice: TensorSlice(None, (), (0, 0), (1, 1)),
-}  # fmt: skip
+    bool: True,
+    int: 1,
+    float: 1.0,
+    range: range(1),
+    Block: Block(BLOCK),
+    BlockExpression: BlockExpression(BLOCK),
+    TensorSlice: TensorSlice(None, (), (0, 0), (1, 1)),
+}
 MOVING = (
-    bool, dict.__getitem__, getattr, isinstance, len, operator.add, operator.getitem, operator.is_,
-    operator.is_not, operator.mul, operator.or_, setattr,
-)  # fmt: skip
+    bool,
+    dict.__getitem__,
+    getattr,
+    isinstance,
+    len,
+    operator.add,
+    operator.getitem,
+    operator.is_,
+    operator.is_not,
+    operator.mul,
+    operator.or_,
+    setattr,
+)
 
 
 def in_python(function: Callable[..., object], *operands: object) -> Any:

@@ -109,10 +109,11 @@ class Join:
         self.values_of_blocks: set[int] = set()  # the slots of blocks that a branch pops
         one, other = (end.values for end in self.ends)
         self.templates = {
-            variable: self._variable(variable, one.get(variable, MISSING),
-                                     other.get(variable, MISSING))
+            variable: self._variable(
+                variable, one.get(variable, MISSING), other.get(variable, MISSING)
+            )
             for variable in (*one, *(v for v in other if v not in one))
-        }  # fmt: skip
+        }
         self.contents = self._contents()
         self.loses_containers_inside = any(end.has_lost_containers for end in self.ends)
         self.containers_agree = self.contents is not None and not self.loses_containers_inside

@@ -87,8 +87,9 @@ def _threads(program: Program) -> list[str]:
 
 def _declare(buffer: DataflowBuffer, program: Program) -> ttl.DeclareBufferOp:
     properties: dict[str, Attribute] = {
-        "sym_name": StringAttr(buffer.name), "type": buffer_type(buffer)
-    }  # fmt: skip
+        "sym_name": StringAttr(buffer.name),
+        "type": buffer_type(buffer),
+    }
     if (backing := buffer.backing) is not None:
         tensors = enumerate(program.tensors.values())
         position = next(number for number, each in tensors if each is backing.tensor)

@@ -100,8 +100,11 @@ CHANGING: dict[str, Handler] = {
 METHODS: dict[str, Handler] = {
     **{f"__{row.name}__": _of_two(binary, sign) for sign, row in BINARY.items()},
     **{f"__r{row.name}__": _reflected(sign) for sign, row in BINARY.items()},
-    **{f"__{row.name}__": _of_two(compare, sign) for sign, row in COMPARISONS.items()
-       if row.of_integers},
+    **{
+        f"__{row.name}__": _of_two(compare, sign)
+        for sign, row in COMPARISONS.items()
+        if row.of_integers
+    },
     **{f"__{fold.__name__}__": _unary(sign) for sign, (fold, _) in UNARY.items()},
     **CHANGING,
     "__abs__": number_functions.absolute,
@@ -116,14 +119,17 @@ METHODS: dict[str, Handler] = {
     "__len__": length,
     "__round__": number_functions.round_number,
     "__trunc__": number_functions.to_int,
-}  # fmt: skip
+}
 
 OPERATOR_FUNCTIONS: dict[object, Handler] = {
-    **{function: handler for name, handler in METHODS.items()
-       if (function := getattr(operator, name, None)) is not None},
+    **{
+        function: handler
+        for name, handler in METHODS.items()
+        if (function := getattr(operator, name, None)) is not None
+    },
     operator.is_: _of_two(compare, "is"),
     operator.is_not: _of_two(compare, "is not"),
     operator.not_: scalars.negation,
     operator.truth: scalars.truth,
-}  # fmt: skip
+}
 CHANGING_FUNCTIONS = {getattr(operator, name): handler for name, handler in CHANGING.items()}

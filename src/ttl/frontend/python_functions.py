@@ -54,18 +54,61 @@ PURE_MODULES = ("math", "_operator", "itertools")
 
 # Methods of numpy arrays that do not change the array.
 OF_ARRAYS = (
-    "all", "any", "argmax", "argmin", "argsort", "astype", "copy", "cumsum", "dot", "flatten",
-    "item", "max", "mean", "min", "prod", "ravel", "reshape", "round", "sum", "tolist", "transpose",
-)  # fmt: skip
+    "all",
+    "any",
+    "argmax",
+    "argmin",
+    "argsort",
+    "astype",
+    "copy",
+    "cumsum",
+    "dot",
+    "flatten",
+    "item",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "ravel",
+    "reshape",
+    "round",
+    "sum",
+    "tolist",
+    "transpose",
+)
 
 # Methods that change these types are found earlier.
 READ_ONLY: tuple[type, ...] = (str, tuple, range, list, dict, set, frozenset, type({}.keys()))
 
 PURE = (
-    abs, all, any, bool, callable, chr, divmod, float, format, frozenset, hash, hex, int,
-    issubclass, len, max, min, ord, pow, repr, round, slice, sorted, str, sum, tuple,
+    abs,
+    all,
+    any,
+    bool,
+    callable,
+    chr,
+    divmod,
+    float,
+    format,
+    frozenset,
+    hash,
+    hex,
+    int,
+    issubclass,
+    len,
+    max,
+    min,
+    ord,
+    pow,
+    repr,
+    round,
+    slice,
+    sorted,
+    str,
+    sum,
+    tuple,
     type,
-)  # fmt: skip
+)
 
 
 def is_instance(builder: KernelBuilder, value: Value, kinds: object) -> Value:

@@ -381,7 +381,22 @@ def _contains(builder: KernelBuilder, sign: str, left: Value, right: Value) -> b
 
 # Operations that are safe to calculate unneeded; division is not, because zero fails.
 SPECULATED = (
-    arith.ConstantOp, arith.AddiOp, arith.SubiOp, arith.MuliOp, arith.AndIOp, arith.OrIOp,
-    arith.XOrIOp, arith.CmpiOp, arith.CmpfOp, arith.SelectOp, arith.MinSIOp, arith.MaxSIOp,
-    arith.AddfOp, arith.SubfOp, arith.MulfOp, arith.NegfOp, arith.IndexCastOp, arith.SIToFPOp,
-)  # fmt: skip
+    arith.ConstantOp,
+    arith.AddiOp,
+    arith.SubiOp,
+    arith.MuliOp,
+    arith.AndIOp,
+    arith.OrIOp,
+    arith.XOrIOp,
+    arith.CmpiOp,
+    arith.CmpfOp,
+    arith.SelectOp,
+    arith.MinSIOp,
+    arith.MaxSIOp,
+    arith.AddfOp,
+    arith.SubfOp,
+    arith.MulfOp,
+    arith.NegfOp,
+    arith.IndexCastOp,
+    arith.SIToFPOp,
+)

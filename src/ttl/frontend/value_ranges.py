@@ -288,11 +288,17 @@ EVALUATED: dict[type[Operation], Callable[..., Number]] = {
     arith.SIToFPOp: float,
 }
 COMPARED = {  # by predicate
-    arith.CmpiOp: {arith.CMPI_COMPARISON_OPERATIONS.index(row.of_integers): row.fold
-                   for row in COMPARISONS.values() if row.of_integers},
-    arith.CmpfOp: {arith.CMPF_COMPARISON_OPERATIONS.index(row.of_floats): row.fold
-                   for row in COMPARISONS.values() if row.of_floats},
-}  # fmt: skip
+    arith.CmpiOp: {
+        arith.CMPI_COMPARISON_OPERATIONS.index(row.of_integers): row.fold
+        for row in COMPARISONS.values()
+        if row.of_integers
+    },
+    arith.CmpfOp: {
+        arith.CMPF_COMPARISON_OPERATIONS.index(row.of_floats): row.fold
+        for row in COMPARISONS.values()
+        if row.of_floats
+    },
+}
 
 
 # Branches for values ------------------------------------------------------------------------------
@@ -307,9 +313,14 @@ class Undecided:
 
 
 REPEATED = (
-    *EVALUATED, *COMPARED, arith.ConstantOp, arith.SelectOp, ttl.NodeIndexOp, ttl.PipeValueOp,
+    *EVALUATED,
+    *COMPARED,
+    arith.ConstantOp,
+    arith.SelectOp,
+    ttl.NodeIndexOp,
+    ttl.PipeValueOp,
     ttl.LocalPipeOp,
-)  # fmt: skip
+)
 
 
 def recalculate(builder: KernelBuilder, value: RunTime) -> RunTime:

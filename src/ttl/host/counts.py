@@ -12,8 +12,14 @@ from ttl.artifact import CompiledOperation
 from .program import ReportStruct
 
 SECTIONS, UNPACK, MATH, PACK, INIT, NOC, BARRIERS = COLUMNS = (
-    "DST sections", "unpack", "math", "pack", "init", "NoC", "barriers",
-)  # fmt: skip
+    "DST sections",
+    "unpack",
+    "math",
+    "pack",
+    "init",
+    "NoC",
+    "barriers",
+)
 
 # The first that fits says what a call is. The matrix unit works on what it unpacks.
 _RULES: tuple[tuple[str, tuple[str, ...]], ...] = (

@@ -49,8 +49,13 @@ def declare(library: ctypes.CDLL) -> None:
     library.ttl_number_events.argtypes = [c_void_p, c_uint32, words, words]
     library.ttl_number_events.restype = c_uint32
     library.ttl_event_texts.argtypes = [
-        POINTER(TextsStruct), c_void_p, words, c_uint32, c_uint64, POINTER(c_uint64)
-    ]  # fmt: skip
+        POINTER(TextsStruct),
+        c_void_p,
+        words,
+        c_uint32,
+        c_uint64,
+        POINTER(c_uint64),
+    ]
     library.ttl_event_texts.restype = c_void_p
     library.ttl_free_text.argtypes = [c_void_p]
     library.ttl_free_text.restype = None

@@ -70,9 +70,17 @@ def run_isolated(
             copy.array[...] = memory.array.view(copy.array.dtype)
         read, answer = os.pipe()
         work = Work(
-            compiled, target, plans, places, options, runtime, libraries, descriptor, answer,
+            compiled,
+            target,
+            plans,
+            places,
+            options,
+            runtime,
+            libraries,
+            descriptor,
+            answer,
             memory_bytes,
-        )  # fmt: skip
+        )
         outcome = _outcome(work, read, warn)
         for memory, copy, written in zip(memories, copies, outcome.written, strict=True):
             if written:
@@ -105,9 +113,7 @@ def _shared(size: int) -> Iterator[tuple[int, mmap.mmap]]:
         yield file.fileno(), mmap.mmap(file.fileno(), size)
 
 
-def _outcome(
-    work: Work, read: int, warn: Callable[[Diagnostic], None] | None
-) -> Outcome:
+def _outcome(work: Work, read: int, warn: Callable[[Diagnostic], None] | None) -> Outcome:
     with os.fdopen(read, "rb", buffering=0) as answers, tempfile.TemporaryFile() as errors:
         try:
             process = _start(work, errors)

@@ -215,9 +215,13 @@ def _built(
         with _reported(compiled, cache_dir):
             compiler, runtime, _ = _runtime(cache_dir)
             path = build_kernels(
-                compiler, unit.text, runtime, cache_dir,
-                device_api=compiled.device_api, records_calls=records_calls,
-            )  # fmt: skip
+                compiler,
+                unit.text,
+                runtime,
+                cache_dir,
+                device_api=compiled.device_api,
+                records_calls=records_calls,
+            )
         built.append((path, unit.kernels))
     return runtime, built
 

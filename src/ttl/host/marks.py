@@ -51,9 +51,12 @@ class Subjects:
             found = self.known[net, is_send, node] = [
                 f"pipe {pipe.name}"
                 for pipe in self.nets[net]
-                if (pipe.source == node if is_send else
-                    pipe.first[0] <= x <= pipe.last[0] and pipe.first[1] <= y <= pipe.last[1])
-            ]  # fmt: skip
+                if (
+                    pipe.source == node
+                    if is_send
+                    else pipe.first[0] <= x <= pipe.last[0] and pipe.first[1] <= y <= pipe.last[1]
+                )
+            ]
         return found
 
 

@@ -49,9 +49,12 @@ def raise_if_failed(compiled: CompiledOperation, report: ReportStruct) -> None:
     if report.status == DONE:
         return
     faults = {
-        FAULT: _fault, DEADLOCK: _deadlock, SPINNING: _spinning, NOT_RESERVED: _not_reserved,
+        FAULT: _fault,
+        DEADLOCK: _deadlock,
+        SPINNING: _spinning,
+        NOT_RESERVED: _not_reserved,
         NO_DIVISOR: _no_divisor,
-    }  # fmt: skip
+    }
     if report.status in faults:
         raise KernelFault(faults[report.status](compiled, report))
     if report.status == NO_MEMORY:

@@ -214,9 +214,13 @@ def autotune(
 
 
 def _decorate(
-    configs: tuple[Config, ...], key: tuple[str, ...] | None, tolerance: float, check: bool,
-    span: Span | None, decorated: object,
-) -> Tuned:  # fmt: skip
+    configs: tuple[Config, ...],
+    key: tuple[str, ...] | None,
+    tolerance: float,
+    check: bool,
+    span: Span | None,
+    decorated: object,
+) -> Tuned:
     if isinstance(decorated, Tuned) or not isinstance(decorated, (Operation, FunctionType)):
         what = getattr(decorated, "__name__", type(decorated).__name__)
         text = f"@ttl.autotune stands above an operation or a factory of operations, not `{what}`"
@@ -248,8 +252,11 @@ def _check_key(tuned: Tuned) -> None:
     parameters = list(tuned.signature.parameters)
     for name in tuned.key or ():
         if name not in parameters:
-            what = "argument of the factory" if isinstance(tuned.made_of, FunctionType) else (
-                "argument of the operation")  # fmt: skip
+            what = (
+                "argument of the factory"
+                if isinstance(tuned.made_of, FunctionType)
+                else ("argument of the operation")
+            )
             text = f"key has `{name}`, which is no {what} `{tuned.__name__}`"
         elif name in tuned.configs[0]:
             text = f"key has `{name}`, which the configurations choose"

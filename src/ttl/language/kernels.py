@@ -36,9 +36,7 @@ def datamovement(*function: object, **unknown: object) -> Decorated:
     return _register(KernelKind.DATAMOVEMENT, function, unknown)
 
 
-def _register(
-    kind: KernelKind, function: tuple[Any, ...], unknown: dict[str, object]
-) -> Decorated:
+def _register(kind: KernelKind, function: tuple[Any, ...], unknown: dict[str, object]) -> Decorated:
     spelling = f"@ttl.{kind.value}()"
     if unknown or len(function) > 1 or not all(isinstance(f, FunctionType) for f in function):
         message, help_text = f"{spelling} takes no arguments", f"write {spelling}"

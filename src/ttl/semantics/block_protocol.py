@@ -44,10 +44,18 @@ class Event(Enum):
 
 # The simulator steps blocks by the million: an index is faster than a dict key.
 EVENTS: Final = (
-    Event.STORE, Event.ACCUMULATE, Event.READ, Event.READ_ELEMENT, Event.WRITE_ELEMENT,
-    Event.COPY_INTO, Event.COPY_INTO_DONE, Event.COPY_FROM, Event.COPY_FROM_DONE, Event.PUSH,
+    Event.STORE,
+    Event.ACCUMULATE,
+    Event.READ,
+    Event.READ_ELEMENT,
+    Event.WRITE_ELEMENT,
+    Event.COPY_INTO,
+    Event.COPY_INTO_DONE,
+    Event.COPY_FROM,
+    Event.COPY_FROM_DONE,
+    Event.PUSH,
     Event.POP,
-)  # fmt: skip
+)
 STORE: Final = 0
 ACCUMULATE: Final = 1
 READ: Final = 2

@@ -135,15 +135,29 @@ uint8 = _integer("uint8", "UInt8", "ui8")
 DTYPES = {
     dtype.spelling: dtype
     for dtype in (
-        bfloat16, float16, float32, bfloat8_b, bfloat4_b, int32, uint32, uint16, uint8,
+        bfloat16,
+        float16,
+        float32,
+        bfloat8_b,
+        bfloat4_b,
+        int32,
+        uint32,
+        uint16,
+        uint8,
     )
-}  # fmt: skip
+}
 BY_DATA_FORMAT = {dtype.data_format: dtype for dtype in DTYPES.values()}
 
 _NUMBERS = {
-    "bfloat16": 0, "float32": 1, "uint32": 2, "bfloat8_b": 3, "bfloat4_b": 4, "uint8": 5,
-    "uint16": 6, "int32": 7,
-}  # fmt: skip
+    "bfloat16": 0,
+    "float32": 1,
+    "uint32": 2,
+    "bfloat8_b": 3,
+    "bfloat4_b": 4,
+    "uint8": 5,
+    "uint16": 6,
+    "int32": 7,
+}
 
 # Integers narrower than a register, and their bits.
 NARROW = {uint16: 16, uint8: 8}
@@ -210,9 +224,7 @@ def _of_real_ttnn(dtype: object) -> DType | None:
 Way: TypeAlias = Literal["even", "away", "cut"]
 
 
-def round_to(
-    values: Array, dtype: DType, by_packer: bool = False, way: Way = "even"
-) -> Array:
+def round_to(values: Array, dtype: DType, by_packer: bool = False, way: Way = "even") -> Array:
     """Round values to `dtype` and return them in its carrier.
 
     Floats become the nearest float, ties to even; `way` selects how the chip's units round to

@@ -96,8 +96,10 @@ def _is_text_of(text: str, code: CodeType) -> bool:  # rule LOADED
 
 def _names_language(names: dict[str, object]) -> bool:
     """Return whether a module imports ttl or a name from it."""
-    owners = (getattr(each, "__module__", None) or getattr(each, "__name__", None)
-              for each in names.values())  # fmt: skip
+    owners = (
+        getattr(each, "__module__", None) or getattr(each, "__name__", None)
+        for each in names.values()
+    )
     return any(isinstance(owner, str) and is_ours(owner) for owner in owners)
 
 

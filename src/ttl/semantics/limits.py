@@ -125,9 +125,7 @@ def _too_large(
     )
 
 
-def _table(
-    buffers: Sequence[DeclaredBuffer], tensors: Sequence[L1Tensor] = ()
-) -> tuple[str, ...]:
+def _table(buffers: Sequence[DeclaredBuffer], tensors: Sequence[L1Tensor] = ()) -> tuple[str, ...]:
     """Return one note per row: name, block shape in tiles, block count, element type, bytes.
 
     Tensors show their shape in elements and the bytes on the core that holds most of them.

@@ -58,13 +58,24 @@ def as_place(value: object) -> Any:
 
 # Classes whose objects never change, and methods that ask a tensor for a fixed fact.
 VALUES = (
-    "CoreCoord", "CoreGrid", "CoreRange", "CoreRangeSet", "MemoryConfig", "NdShardSpec", "Shape",
+    "CoreCoord",
+    "CoreGrid",
+    "CoreRange",
+    "CoreRangeSet",
+    "MemoryConfig",
+    "NdShardSpec",
+    "Shape",
     "ShardSpec",
-)  # fmt: skip
+)
 QUESTIONS = (
-    "element_size", "get_dtype", "get_layout", "is_sharded", "logical_volume", "memory_config",
+    "element_size",
+    "get_dtype",
+    "get_layout",
+    "is_sharded",
+    "logical_volume",
+    "memory_config",
     "volume",
-)  # fmt: skip
+)
 
 
 def asks_ttnn(function: Any) -> bool:

@@ -58,9 +58,7 @@ def _by_products(planes: Array, weight: Array, window: Window, height: int, widt
     return found.reshape(batch, outs, height, width)
 
 
-def _views(
-    planes: Array, kernel: Sequence[int], window: Window, height: int, width: int
-) -> Array:
+def _views(planes: Array, kernel: Sequence[int], window: Window, height: int, width: int) -> Array:
     """View as (batch, channels, kernel height, kernel width, height, width), without a copy."""
     batch, channels = planes.shape[:2]
     outer, inner, down, right = planes.strides

@@ -357,9 +357,10 @@ class SimBlock(Block):
         older = [
             block
             for block in end.blocks
-            if block is not None and end.released <= block.sequence < self.sequence
+            if block is not None
+            and end.released <= block.sequence < self.sequence
             and block.state is not RELEASED
-        ]  # fmt: skip
+        ]
         if end.is_producer or not all(block.state in REPLACEABLE for block in older):
             raise self.out_of_order()
         for block in sorted(older, key=lambda block: block.sequence):

@@ -133,9 +133,7 @@ class BufferPlan:
         self.is_carrier: bool = self.held.carrier is self.held.storage
         self.poison: int = poison_word(self.held)
         # Does assigning f32 values round correctly? Not for block floats.
-        self.rounds: bool = (
-            self.is_float and not self.held.is_block_float and not packs_away
-        )
+        self.rounds: bool = self.is_float and not self.held.is_block_float and not packs_away
         self.way: Way = "away" if packs_away else "even"  # how ties round when bfloat16 is packed
 
 

@@ -88,8 +88,10 @@ def find_touched_tensors(simulation: Simulation) -> list[Touched]:
         if kernel.written is None and kernel.read is None and kernel.read_back is None:
             continue
         for name, marks in (
-            ("writes", kernel.written), ("reads", kernel.read), ("reads_back", kernel.read_back)
-        ):  # fmt: skip
+            ("writes", kernel.written),
+            ("reads", kernel.read),
+            ("reads_back", kernel.read_back),
+        ):
             for key, own in marks.by_tensor.items() if marks is not None else ():
                 touched = by_tensor.get(key)
                 if touched is None:
@@ -174,9 +176,10 @@ def find_uncovered_outputs(simulation: Simulation) -> list[Diagnostic]:
     found = [
         _uncovered_warning(touched, simulation)
         for touched in find_touched_tensors(simulation)
-        if not touched.reads and not touched.reads_back
+        if not touched.reads
+        and not touched.reads_back
         and not any(each is not None and each.tensor is touched.tensor for each in backings)
-    ]  # fmt: skip
+    ]
     return [warning for warning in found if warning is not None]
 
 

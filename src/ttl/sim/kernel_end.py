@@ -76,5 +76,7 @@ def _without_source(kernel: KernelRun, call: str) -> tuple[str, ...]:
     assert isinstance(kernel.function, FunctionType)
     if function_tree(own_code(kernel.function)) is not None:
         return ()
-    return (f"the source that `{kernel.name}` was loaded from is not available: no {call} could "
-            "be supplied",)  # fmt: skip
+    return (
+        f"the source that `{kernel.name}` was loaded from is not available: no {call} could "
+        "be supplied",
+    )

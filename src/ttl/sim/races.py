@@ -95,9 +95,14 @@ class Copied(NamedTuple):
     def of(cls, transfer: TensorTransfer) -> Copied:
         part = transfer.part
         return cls(
-            transfer.kernel, transfer.place, part.tensor, part.starts, part.shape,
-            transfer.is_write, transfer.subject,
-        )  # fmt: skip
+            transfer.kernel,
+            transfer.place,
+            part.tensor,
+            part.starts,
+            part.shape,
+            transfer.is_write,
+            transfer.subject,
+        )
 
     @property
     def units(self) -> product[tuple[int, ...]]:

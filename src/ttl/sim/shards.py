@@ -96,7 +96,6 @@ class Shard:
         rows = self._rows[row * TILE_SIZE : (row + 1) * TILE_SIZE]
         return rows[:, column * TILE_SIZE : (column + 1) * TILE_SIZE]
 
-
     # rule MARK
 
     def mark(self, buffer: NodeBuffer) -> None:

@@ -91,9 +91,7 @@ def run(
     ):
         for tensor in program.tensors.values():
             tensor.storage.keep_float32(float32)
-        simulation = Simulation(
-            program, recorder, seed, float32, finds_races, rounding
-        )
+        simulation = Simulation(program, recorder, seed, float32, finds_races, rounding)
         try:
             with (
                 watchdog(spin_seconds, simulation.progress, simulation.steps),

@@ -6,6 +6,14 @@ CoreCoord = NodeCoord  # the specification's name until 0.11
 CoreRange = NodeRange
 
 __all__ = [
-    "CoreCoord", "CoreRange", "Count", "DstT", "Index", "NodeCoord", "NodeRange", "Pipe", "Shape",
+    "CoreCoord",
+    "CoreRange",
+    "Count",
+    "DstT",
+    "Index",
+    "NodeCoord",
+    "NodeRange",
+    "Pipe",
+    "Shape",
     "Size",
-]  # fmt: skip
+]

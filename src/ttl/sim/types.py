@@ -65,8 +65,14 @@ class TypeTable:
     """
 
     __slots__ = (
-        "_recent", "_types", "in_16_bits", "known", "looks_at_each", "number", "rounding",
-    )  # fmt: skip
+        "_recent",
+        "_types",
+        "in_16_bits",
+        "known",
+        "looks_at_each",
+        "number",
+        "rounding",
+    )
 
     def __init__(
         self,

@@ -88,8 +88,14 @@ def freeze_all(values: Iterable[object], tensors: Tensors = ()) -> Key:
 # Kinds of values ----------------------------------------------------------------------------------
 
 AGAIN, CLASS, CODE, FUNCTION, MODULE, NAMED, TENSOR = (
-    "again", "class", "code", "function", "module", "named", "tensor",
-)  # fmt: skip
+    "again",
+    "class",
+    "code",
+    "function",
+    "module",
+    "named",
+    "tensor",
+)
 
 
 class Plain(tuple[object, ...]):
@@ -100,8 +106,17 @@ class Plain(tuple[object, ...]):
 
 # Equal values of one of these types are interchangeable.
 PLAIN: Final = {
-    int, str, bytes, bool, type(None), type(Ellipsis), type(NotImplemented), Span, DType, Plain,
-}  # fmt: skip
+    int,
+    str,
+    bytes,
+    bool,
+    type(None),
+    type(Ellipsis),
+    type(NotImplemented),
+    Span,
+    DType,
+    Plain,
+}
 
 # The contents of a value of a type (or of a derived type), beside its attributes.
 HELD: Final[dict[type, Callable[..., Iterable[object]]]] = {
@@ -127,15 +142,24 @@ HELD: Final[dict[type, Callable[..., Iterable[object]]]] = {
     **dict.fromkeys((staticmethod, classmethod), lambda value: (value.__func__,)),
     np.generic: lambda value: (repr(value.dtype), value.tobytes()),
     DataflowBuffer: lambda value: (
-        Plain((value.index, value.name, value.shape, value.dtype, value.layout, value.block_count,
-               value.span)),
+        Plain(
+            (
+                value.index,
+                value.name,
+                value.shape,
+                value.dtype,
+                value.layout,
+                value.block_count,
+                value.span,
+            )
+        ),
         value.backing and (value.backing.tensor, value.backing.first_tile),
     ),
     Pipe: lambda value: (value.src, value.dst, value.span, value.home),
     PipeNet: lambda value: (value.index, value.name, value.pipes, value.span),
     Semaphore: lambda value: (value.index, value.name, value.initial, value.span),
     RemoteSemaphore: lambda value: (value.semaphore, value.nodes),
-}  # fmt: skip
+}
 
 CACHED: Final = type(lru_cache(len))
 LONG = (tuple, list, set, frozenset, deque, dict)

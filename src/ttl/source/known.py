@@ -18,18 +18,37 @@ UNKNOWN: Final = object()
 SCALARS = (bool, int, float, str, type(None))
 
 OPERATORS: dict[str, Callable[..., object]] = {
-    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
-    "//": operator.floordiv, "%": operator.mod, "&": operator.and_, "|": operator.or_,
-    "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift, "**": operator.pow,
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
+    "**": operator.pow,
     "@": operator.matmul,
-    "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge, "==": operator.eq,
-    "!=": operator.ne, "is": operator.is_, "is not": operator.is_not,
-    "in": lambda item, items: item in items, "not in": lambda item, items: item not in items,
-}  # fmt: skip
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+    "is": operator.is_,
+    "is not": operator.is_not,
+    "in": lambda item, items: item in items,
+    "not in": lambda item, items: item not in items,
+}
 MAY_NOT_END = ("**", "<<", "@")
 SIGNS: dict[str, Callable[..., object]] = {
-    "-": operator.neg, "+": operator.pos, "~": operator.invert, "not": operator.not_,
-}  # fmt: skip
+    "-": operator.neg,
+    "+": operator.pos,
+    "~": operator.invert,
+    "not": operator.not_,
+}
 PURE = (abs, bool, float, getattr, hasattr, int, isinstance, len, max, min, range, str, sum, tuple)
 
 

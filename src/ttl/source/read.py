@@ -124,11 +124,14 @@ class Reader:
         decorators = self.part(getattr(node, "decorator_list", []))
         parameters = tuple(
             tree.Parameter(
-                place_of(each), scope.variable(each.arg), kind, self.part(default),
+                place_of(each),
+                scope.variable(each.arg),
+                kind,
+                self.part(default),
                 self.part(each.annotation),
             )
             for kind, each, default in parameter_nodes(node.args)
-        )  # fmt: skip
+        )
         loops, self.loops = self.loops, []
         with self.inside(scope):
             body = self._function_body(node)

@@ -23,33 +23,101 @@ NO_VALUE: Final = "no value"
 # Rule RUN of frozen.py: modules and functions whose results depend only on their arguments, and the
 # names in them that do not.
 PURE_MODULES = (
-    "abc", "builtins", "collections", "dataclasses", "enum", "functools", "itertools", "math",
-    "operator", "_operator", "typing",
-)  # fmt: skip
-PURE_OF_NUMPY = frozenset({
-    "arange", "array", "asarray", "concatenate", "dtype", "full", "linspace", "max", "mean",
-    "min", "ndarray", "ones", "prod", "stack", "sum", "zeros",
-})  # fmt: skip
-IMPURE_NAMES = frozenset({
-    "__import__", "attrgetter", "dir", "eval", "exec", "fields", "get_type_hints", "getattr",
-    "globals", "hash", "id", "input", "locals", "methodcaller", "open", "vars",
-})  # fmt: skip
+    "abc",
+    "builtins",
+    "collections",
+    "dataclasses",
+    "enum",
+    "functools",
+    "itertools",
+    "math",
+    "operator",
+    "_operator",
+    "typing",
+)
+PURE_OF_NUMPY = frozenset(
+    {
+        "arange",
+        "array",
+        "asarray",
+        "concatenate",
+        "dtype",
+        "full",
+        "linspace",
+        "max",
+        "mean",
+        "min",
+        "ndarray",
+        "ones",
+        "prod",
+        "stack",
+        "sum",
+        "zeros",
+    }
+)
+IMPURE_NAMES = frozenset(
+    {
+        "__import__",
+        "attrgetter",
+        "dir",
+        "eval",
+        "exec",
+        "fields",
+        "get_type_hints",
+        "getattr",
+        "globals",
+        "hash",
+        "id",
+        "input",
+        "locals",
+        "methodcaller",
+        "open",
+        "vars",
+    }
+)
 # Attributes of objects, functions and classes that no key covers; Python adds OF_PYTHON to a class.
-OF_PYTHON = frozenset({
-    "__abstractmethods__", "__annotate__", "__annotate_func__", "__annotations__",
-    "__annotations_cache__", "__dataclass_fields__", "__dataclass_params__", "__dict__", "__doc__",
-    "__firstlineno__", "__module__", "__orig_bases__", "__parameters__", "__static_attributes__",
-    "__weakref__", "_abc_impl", "_is_protocol",
-})  # fmt: skip
+OF_PYTHON = frozenset(
+    {
+        "__abstractmethods__",
+        "__annotate__",
+        "__annotate_func__",
+        "__annotations__",
+        "__annotations_cache__",
+        "__dataclass_fields__",
+        "__dataclass_params__",
+        "__dict__",
+        "__doc__",
+        "__firstlineno__",
+        "__module__",
+        "__orig_bases__",
+        "__parameters__",
+        "__static_attributes__",
+        "__weakref__",
+        "_abc_impl",
+        "_is_protocol",
+    }
+)
 UNTOLD = OF_PYTHON | {
-    "__builtins__", "__getattribute__", "__globals__", "__subclasses__", "f_globals",
+    "__builtins__",
+    "__getattribute__",
+    "__globals__",
+    "__subclasses__",
+    "f_globals",
     "gi_frame",
-}  # fmt: skip
+}
 # Class methods that compiling does not call.
-NOT_RUN = frozenset({
-    "__class_getitem__", "__delattr__", "__init__", "__init_subclass__", "__new__",
-    "__post_init__", "__set_name__", "__subclasshook__",
-})  # fmt: skip
+NOT_RUN = frozenset(
+    {
+        "__class_getitem__",
+        "__delattr__",
+        "__init__",
+        "__init_subclass__",
+        "__new__",
+        "__post_init__",
+        "__set_name__",
+        "__subclasshook__",
+    }
+)
 
 
 def is_generated(code: CodeType) -> bool:

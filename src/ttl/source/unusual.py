@@ -30,10 +30,41 @@ from .walking import walk
 SYNTAX = (tree.Foreign, tree.Suspend, tree.Text, tree.Try, tree.Import)
 OF_VALUES = frozenset((*dir(int), *dir(float), "count", "index"))
 PYTHONS = (
-    abs, all, any, bool, breakpoint, chr, dict, divmod, enumerate, float, frozenset, getattr,
-    hasattr, hex, int, isinstance, issubclass, len, list, map, max, min, ord, partial, print,
-    range, reversed, round, set, slice, sorted, sum, tuple, zip,
-)  # fmt: skip
+    abs,
+    all,
+    any,
+    bool,
+    breakpoint,
+    chr,
+    dict,
+    divmod,
+    enumerate,
+    float,
+    frozenset,
+    getattr,
+    hasattr,
+    hex,
+    int,
+    isinstance,
+    issubclass,
+    len,
+    list,
+    map,
+    max,
+    min,
+    ord,
+    partial,
+    print,
+    range,
+    reversed,
+    round,
+    set,
+    slice,
+    sorted,
+    sum,
+    tuple,
+    zip,
+)
 METHODS = frozenset(
     name for each in (str, tuple, list, dict, set, *vars(language).values()) for name in dir(each)
 )

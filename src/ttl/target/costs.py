@@ -28,20 +28,33 @@ GROUPS = {
     "": ("clock_ghz", "dispatch_us"),
     "noc": ("link_bytes_per_cycle", "one_way_cycles", "signal_issue_cycles"),
     "dram": (
-        "peak_bytes_per_cycle", "all_nodes_read_bytes_per_cycle",
-        "all_nodes_write_bytes_per_cycle", "mixed_bytes_per_cycle", "bank_bytes_per_cycle",
+        "peak_bytes_per_cycle",
+        "all_nodes_read_bytes_per_cycle",
+        "all_nodes_write_bytes_per_cycle",
+        "mixed_bytes_per_cycle",
+        "bank_bytes_per_cycle",
         "bank_request_cycles",
     ),
     "processor": (
-        "kernel_start_cycles", "buffer_call_cycles", "barrier_cycles", "compute_call_cycles",
-        "section_cycles", "init_cycles", "startup_cycles",
+        "kernel_start_cycles",
+        "buffer_call_cycles",
+        "barrier_cycles",
+        "compute_call_cycles",
+        "section_cycles",
+        "init_cycles",
+        "startup_cycles",
     ),
     "compute": (
-        "unpack_bytes_per_cycle", "unpack_tile_cycles", "pack_bytes_per_cycle", "pack_tile_cycles",
-        "pack_call_cycles", "matmul_overhead_cycles", "other_call_cycles",
+        "unpack_bytes_per_cycle",
+        "unpack_tile_cycles",
+        "pack_bytes_per_cycle",
+        "pack_tile_cycles",
+        "pack_call_cycles",
+        "matmul_overhead_cycles",
+        "other_call_cycles",
     ),
     "profiler": ("zone_cycles",),
-}  # fmt: skip
+}
 HANDSHAKE = ("noc", "multicast_handshake_cycles")
 PLACES = ("noc", "places")
 
@@ -173,9 +186,13 @@ def _is_positive(value: object) -> bool:
 def _handshake(data: object) -> tuple[tuple[int, float], ...]:
     name = ".".join(HANDSHAKE)
     rows = _value(_at(data, name), name)
-    is_table = isinstance(rows, list) and bool(rows) and all(
-        isinstance(row, list) and len(row) == 2 and all(map(_is_positive, row)) for row in rows
-    )  # fmt: skip
+    is_table = (
+        isinstance(rows, list)
+        and bool(rows)
+        and all(
+            isinstance(row, list) and len(row) == 2 and all(map(_is_positive, row)) for row in rows
+        )
+    )
     if not is_table or sorted(rows) != rows:
         raise ValueError(f"{name} is not a list of [receivers, cycles], ascending")
     return tuple((int(n), float(cycles)) for n, cycles in rows)

@@ -1,5 +1,4 @@
-"""The chips' data formats with their bytes per tile, and the matrix unit's fidelities.
-"""
+"""The chips' data formats with their bytes per tile, and the matrix unit's fidelities."""
 
 from __future__ import annotations
 

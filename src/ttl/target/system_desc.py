@@ -18,9 +18,20 @@ IDENTIFIER = b"TTSY"
 _SYSTEM_DESC, _CHIPS = 4, 1  # slots in the root, and in the description of the system
 _ARCHES = ("wormhole_b0", "blackhole", "quasar")
 _DATA_TYPES = (
-    "f32", "f16", "bf16", "bfp_f8", "bfp_bf8", "bfp_f4", "bfp_bf4", "bfp_f2", "bfp_bf2", "u32",
-    "u16", "u8", "si32",
-)  # fmt: skip
+    "f32",
+    "f16",
+    "bf16",
+    "bfp_f8",
+    "bfp_bf8",
+    "bfp_f4",
+    "bfp_bf4",
+    "bfp_f2",
+    "bfp_bf2",
+    "u32",
+    "u16",
+    "u8",
+    "si32",
+)
 # A chip's fields in the order of their slots: name in text, name in files, kind of value.
 _FIELDS = (
     ("arch", "arch", "arch"),

@@ -53,9 +53,14 @@ def _kernels(records: Sequence[Record]) -> Table:
     unit = unit_of(records)
     named = [record for record in records if record["kernel"]]
     columns = (
-        "kernel", "nodes", "events (ticks)", "times blocked", f"blocked ({unit})", f"on ({unit})",
+        "kernel",
+        "nodes",
+        "events (ticks)",
+        "times blocked",
+        f"blocked ({unit})",
+        f"on ({unit})",
         "bytes moved",
-    )  # fmt: skip
+    )
     return _table("Kernels", columns, named, lambda record: record["kernel"], row)
 
 

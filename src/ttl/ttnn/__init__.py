@@ -47,22 +47,65 @@ MeshDevice = Device  # one class, as in the real ttnn
 MODULES = ("experimental", "kv_cache", "transformer")
 # Names of programs.py, which few programs use.
 PROGRAMS = (
-    "NOC", "NOC_MODE", "CBDescriptor", "CBFormatDescriptor", "ComputeConfigDescriptor", "CoreType",
-    "DataMovementConfigDescriptor", "DataMovementProcessor", "KernelDescriptor",
-    "ProgramDescriptor", "ReaderConfigDescriptor", "RuntimeArgs", "SemaphoreDescriptor",
-    "TensorAccessorArgs", "TileDescriptor", "UnpackToDestMode", "WriterConfigDescriptor",
+    "NOC",
+    "NOC_MODE",
+    "CBDescriptor",
+    "CBFormatDescriptor",
+    "ComputeConfigDescriptor",
+    "CoreType",
+    "DataMovementConfigDescriptor",
+    "DataMovementProcessor",
+    "KernelDescriptor",
+    "ProgramDescriptor",
+    "ReaderConfigDescriptor",
+    "RuntimeArgs",
+    "SemaphoreDescriptor",
+    "TensorAccessorArgs",
+    "TileDescriptor",
+    "UnpackToDestMode",
+    "WriterConfigDescriptor",
     "generic_op",
-)  # fmt: skip
+)
 
 __all__ = [
-    "ROW_MAJOR_LAYOUT", "TILE_LAYOUT", "TILE_SIZE", "Device", "Layout", "MeshDevice", "bfloat4_b",
-    "bfloat8_b", "bfloat16", "float16", "float32", "int32", "uint8", "uint16", "uint32",
-]  # fmt: skip
+    "ROW_MAJOR_LAYOUT",
+    "TILE_LAYOUT",
+    "TILE_SIZE",
+    "Device",
+    "Layout",
+    "MeshDevice",
+    "bfloat4_b",
+    "bfloat8_b",
+    "bfloat16",
+    "float16",
+    "float32",
+    "int32",
+    "uint8",
+    "uint16",
+    "uint32",
+]
 _PARTS = (
-    "collectives", "compute_config", "cores", "creation", "device", "distribution", "enums",
-    "exchange", "files", "memory_config", "mesh", "mesh_tensor", "moves", "printing", "shape",
-    "sharding", "tensor", "tensor_spec", "tile", "traces",
-)  # fmt: skip
+    "collectives",
+    "compute_config",
+    "cores",
+    "creation",
+    "device",
+    "distribution",
+    "enums",
+    "exchange",
+    "files",
+    "memory_config",
+    "mesh",
+    "mesh_tensor",
+    "moves",
+    "printing",
+    "shape",
+    "sharding",
+    "tensor",
+    "tensor_spec",
+    "tile",
+    "traces",
+)
 __all__ += [name for part in _PARTS for name in globals()[part].__all__]
 __all__ += MODULES
 __all__ += NAMES

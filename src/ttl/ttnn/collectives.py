@@ -72,9 +72,12 @@ def _of_mesh(tensor: object, function: str) -> MeshTensor:
 
 @traced
 def _collective(
-    source: MeshTensor, cluster_axis: int | None, memory_config: Any, dtype: Any,
+    source: MeshTensor,
+    cluster_axis: int | None,
+    memory_config: Any,
+    dtype: Any,
     combine: Callable[[Sequence[Array]], Array],
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     results: list[Tensor | None] = [None] * len(source.shards)
     with np.errstate(all="ignore"):
         for group in _groups(source, cluster_axis):

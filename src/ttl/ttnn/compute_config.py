@@ -11,9 +11,13 @@ from .enums import Arch, MathFidelity, NamedChoice
 from .faults import wrong_type
 
 __all__ = [
-    "Conv2dConfig", "DispatchCoreConfig", "UnaryOpType", "UnaryWithParam",
-    "WormholeComputeKernelConfig", "init_device_compute_kernel_config",
-]  # fmt: skip
+    "Conv2dConfig",
+    "DispatchCoreConfig",
+    "UnaryOpType",
+    "UnaryWithParam",
+    "WormholeComputeKernelConfig",
+    "init_device_compute_kernel_config",
+]
 
 
 @dataclass(slots=True, kw_only=True)

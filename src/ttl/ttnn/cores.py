@@ -8,9 +8,15 @@ from typing import Any, NamedTuple
 from .faults import wrong, wrong_call, wrong_type
 
 __all__ = [
-    "CoreCoord", "CoreGrid", "CoreRange", "CoreRangeSet", "corerange_to_cores", "grid_to_cores",
-    "num_cores_to_corerangeset", "split_work_to_cores",
-]  # fmt: skip
+    "CoreCoord",
+    "CoreGrid",
+    "CoreRange",
+    "CoreRangeSet",
+    "corerange_to_cores",
+    "grid_to_cores",
+    "num_cores_to_corerangeset",
+    "split_work_to_cores",
+]
 
 
 class Grid(NamedTuple):

@@ -18,9 +18,20 @@ from .tensor import Tensor
 from .tensor_spec import TensorSpec
 
 __all__ = [
-    "allocate_tensor_on_device", "allocate_tensor_on_host", "arange", "empty", "empty_like", "full",
-    "full_like", "ones", "ones_like", "rand", "randn", "zeros", "zeros_like",
-]  # fmt: skip
+    "allocate_tensor_on_device",
+    "allocate_tensor_on_host",
+    "arange",
+    "empty",
+    "empty_like",
+    "full",
+    "full_like",
+    "ones",
+    "ones_like",
+    "rand",
+    "randn",
+    "zeros",
+    "zeros_like",
+]
 
 
 def full(
@@ -118,9 +129,11 @@ def randn(
 def _check_second(device: Any, function: str) -> None:
     if device is not None and not isinstance(device, AnyDevice):
         raise wrong_type(
-            "device", device, "a device",
+            "device",
+            device,
+            "a device",
             f"write ttnn.{function}(shape, device, dtype=..., layout=...)",
-        )  # fmt: skip
+        )
 
 
 def arange(
@@ -204,9 +217,12 @@ def empty_like(
 
 
 def allocate_tensor_on_device(
-    shape: Any, dtype: Any = None, layout: Any = None, mesh_device: Any = None,
+    shape: Any,
+    dtype: Any = None,
+    layout: Any = None,
+    mesh_device: Any = None,
     memory_config: Any = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """As empty(), also of a ttnn.TensorSpec and a device."""
     if isinstance(shape, TensorSpec):
         place = dtype if mesh_device is None else mesh_device
@@ -215,9 +231,12 @@ def allocate_tensor_on_device(
 
 
 def allocate_tensor_on_host(
-    shape: Any, dtype: Any = None, layout: Any = None, mesh_device: Any = None,
+    shape: Any,
+    dtype: Any = None,
+    layout: Any = None,
+    mesh_device: Any = None,
     memory_config: Any = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """A host tensor of the kind, for the device that is named."""
     if isinstance(shape, TensorSpec):
         return zeros(shape.shape, shape.dtype, shape.layout, None, shape.memory_config)

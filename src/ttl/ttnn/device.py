@@ -13,10 +13,17 @@ from .enums import Arch
 from .faults import wrong, wrong_type
 
 __all__ = [
-    "CloseDevice", "GetNumAvailableDevices", "close_device", "get_arch_name", "get_device_ids",
-    "get_max_worker_l1_unreserved_size", "get_num_devices", "manage_device", "open_device",
+    "CloseDevice",
+    "GetNumAvailableDevices",
+    "close_device",
+    "get_arch_name",
+    "get_device_ids",
+    "get_max_worker_l1_unreserved_size",
+    "get_num_devices",
+    "manage_device",
+    "open_device",
     "synchronize_device",
-]  # fmt: skip
+]
 
 
 class AnyDevice:

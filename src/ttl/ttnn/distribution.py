@@ -16,12 +16,23 @@ from .mesh import MeshDevice, MeshShape, checked_mesh
 from .shape import checked_dim
 
 __all__ = [
-    "ConcatMesh2dToTensor", "ConcatMeshToTensor", "MeshComposer", "MeshComposerConfig",
-    "MeshMapper", "MeshMapperConfig", "PlacementReplicate", "PlacementShard",
-    "ReplicateTensorToMesh", "ShardTensor2dMesh", "ShardTensorToMesh",
-    "concat_mesh_to_tensor_composer", "create_mesh_composer", "create_mesh_mapper",
-    "replicate_tensor_to_mesh_mapper", "shard_tensor_to_mesh_mapper",
-]  # fmt: skip
+    "ConcatMesh2dToTensor",
+    "ConcatMeshToTensor",
+    "MeshComposer",
+    "MeshComposerConfig",
+    "MeshMapper",
+    "MeshMapperConfig",
+    "PlacementReplicate",
+    "PlacementShard",
+    "ReplicateTensorToMesh",
+    "ShardTensor2dMesh",
+    "ShardTensorToMesh",
+    "concat_mesh_to_tensor_composer",
+    "create_mesh_composer",
+    "create_mesh_mapper",
+    "replicate_tensor_to_mesh_mapper",
+    "shard_tensor_to_mesh_mapper",
+]
 
 
 @dataclass(frozen=True, slots=True)

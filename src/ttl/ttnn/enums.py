@@ -9,10 +9,21 @@ from ttl.semantics.dtypes import DTYPES, DType
 from ttl.semantics.layout import plain_repr
 
 __all__ = [
-    "Arch", "BufferType", "DataType", "DispatchCoreType", "FabricConfig", "FabricReliabilityMode",
-    "MathFidelity", "ShardDistributionStrategy", "ShardOrientation", "ShardStrategy",
-    "ShardingStrategy", "StorageType", "TensorMemoryLayout", "Topology",
-]  # fmt: skip
+    "Arch",
+    "BufferType",
+    "DataType",
+    "DispatchCoreType",
+    "FabricConfig",
+    "FabricReliabilityMode",
+    "MathFidelity",
+    "ShardDistributionStrategy",
+    "ShardOrientation",
+    "ShardStrategy",
+    "ShardingStrategy",
+    "StorageType",
+    "TensorMemoryLayout",
+    "Topology",
+]
 
 
 class _DataTypes(type):

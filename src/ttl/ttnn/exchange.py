@@ -33,9 +33,15 @@ from .tensor import Tensor
 from .tensor_spec import TensorSpec
 
 __all__ = [
-    "aggregate_tensor", "as_tensor", "distribute_tensor", "from_buffer", "from_numpy",
-    "from_torch", "to_numpy", "to_torch",
-]  # fmt: skip
+    "aggregate_tensor",
+    "as_tensor",
+    "distribute_tensor",
+    "from_buffer",
+    "from_numpy",
+    "from_torch",
+    "to_numpy",
+    "to_torch",
+]
 
 
 def from_numpy(
@@ -82,10 +88,12 @@ def made_by_constructor(tensor: Any = None, *args: Any, data: Any = None, **opti
         return _of_numbers(given, *args, **options)
     if not isinstance(given, np.ndarray) and not _is_torch(given):
         raise wrong_type(
-            "tensor", given, "an array or a list",
+            "tensor",
+            given,
+            "an array or a list",
             "write ttnn.Tensor(array, dtype, device, layout, memory_config) or "
             "ttnn.Tensor(numbers, shape, dtype, layout)",
-        )  # fmt: skip
+        )
     return _of_array(given, *args, **options)
 
 
@@ -152,9 +160,11 @@ def _distributed(
     """Make a tensor of each device's part of the array, cut by the mapper."""
     if not isinstance(mapper, MeshMapper):
         raise wrong_type(
-            "mesh_mapper", mapper, "a mesh mapper",
+            "mesh_mapper",
+            mapper,
+            "a mesh mapper",
             "use for example ttnn.ShardTensorToMesh(mesh, dim=0)",
-        )  # fmt: skip
+        )
     checked_device(mapper.mesh)
     place = checked_device(device)
     if isinstance(place, Device) and mapper.mesh.devices == (place,):
@@ -185,9 +195,11 @@ def to_numpy(tensor: Tensor, mesh_composer: Any = None) -> NDArray[Any]:
         return whole.storage.logical.copy()
     if not isinstance(mesh_composer, MeshComposer):
         raise wrong_type(
-            "mesh_composer", mesh_composer, "a mesh composer",
+            "mesh_composer",
+            mesh_composer,
+            "a mesh composer",
             "use for example ttnn.ConcatMeshToTensor(mesh, dim=0)",
-        )  # fmt: skip
+        )
     if len(found.shards) != mesh_composer.mesh.num_devices:
         raise wrong(
             f"the composer is for {mesh_composer.mesh.num_devices} devices, the tensor lies on "
@@ -292,9 +304,13 @@ def as_tensor(
     """As from_torch(); nothing is kept in files."""
     values = tensor if preprocess is None else preprocess(tensor)
     return from_torch(
-        values, dtype, layout=layout, device=device, memory_config=memory_config,
+        values,
+        dtype,
+        layout=layout,
+        device=device,
+        memory_config=memory_config,
         mesh_mapper=mesh_mapper,
-    )  # fmt: skip
+    )
 
 
 def to_torch(
@@ -341,9 +357,12 @@ def aggregate_tensor(tensor: Tensor, composer: Any) -> Tensor:
 
 # The real ttnn's types for arrays of numbers that no element type has.
 _NEAREST = {
-    "int64": uint32, "uint64": uint32, "int16": uint16, "int8": uint8,
+    "int64": uint32,
+    "uint64": uint32,
+    "int16": uint16,
+    "int8": uint8,
     "bool": uint8,
-}  # fmt: skip
+}
 
 
 def _dtype_of(values: Array) -> DType:

@@ -20,10 +20,15 @@ from .faults import wrong, wrong_call, wrong_type
 from .shape import checked_sizes
 
 __all__ = [
-    "DRAM_MEMORY_CONFIG", "L1_BLOCK_SHARDED_MEMORY_CONFIG", "L1_HEIGHT_SHARDED_MEMORY_CONFIG",
-    "L1_MEMORY_CONFIG", "L1_WIDTH_SHARDED_MEMORY_CONFIG", "MemoryConfig", "NdShardSpec",
+    "DRAM_MEMORY_CONFIG",
+    "L1_BLOCK_SHARDED_MEMORY_CONFIG",
+    "L1_HEIGHT_SHARDED_MEMORY_CONFIG",
+    "L1_MEMORY_CONFIG",
+    "L1_WIDTH_SHARDED_MEMORY_CONFIG",
+    "MemoryConfig",
+    "NdShardSpec",
     "ShardSpec",
-]  # fmt: skip
+]
 
 
 class ShardSpec(EqualParts):
@@ -147,9 +152,11 @@ class MemoryConfig(EqualParts):
         for value in given:
             if value is not None and not isinstance(value, _PARTS):
                 raise wrong_type(
-                    "MemoryConfig argument", value, "a part of a memory config",
+                    "MemoryConfig argument",
+                    value,
+                    "a part of a memory config",
                     "write ttnn.MemoryConfig(TensorMemoryLayout, BufferType, ShardSpec)",
-                )  # fmt: skip
+                )
         self._check_parts()
 
     def _check_parts(self) -> None:

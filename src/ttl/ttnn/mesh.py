@@ -21,9 +21,11 @@ from .enums import FabricConfig
 from .faults import wrong, wrong_type
 
 __all__ = [
-    "MeshShape", "close_mesh_device",
-    "open_mesh_device", "set_fabric_config",
-]  # fmt: skip
+    "MeshShape",
+    "close_mesh_device",
+    "open_mesh_device",
+    "set_fabric_config",
+]
 
 LARGEST_MACHINE = 32  # chips
 

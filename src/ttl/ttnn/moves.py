@@ -23,10 +23,24 @@ from .tensor import Tensor
 from .traces import traced
 
 __all__ = [
-    "bitcast", "clone", "copy", "copy_device_to_host_tensor", "copy_host_to_device_tensor",
-    "deallocate", "from_device", "get_memory_config", "is_sharded", "is_tensor_storage_on_device",
-    "move", "reallocate", "to_device", "to_dtype", "to_layout", "to_memory_config", "typecast",
-]  # fmt: skip
+    "bitcast",
+    "clone",
+    "copy",
+    "copy_device_to_host_tensor",
+    "copy_host_to_device_tensor",
+    "deallocate",
+    "from_device",
+    "get_memory_config",
+    "is_sharded",
+    "is_tensor_storage_on_device",
+    "move",
+    "reallocate",
+    "to_device",
+    "to_dtype",
+    "to_layout",
+    "to_memory_config",
+    "typecast",
+]
 
 _SAME: Any = object()
 
@@ -294,9 +308,13 @@ def make_tiles(tensor: Tensor) -> None:
 
 
 def _moved(
-    tensor: Tensor, *, layout: Any = None, dtype: Any = None, device: Any = _SAME,
+    tensor: Tensor,
+    *,
+    layout: Any = None,
+    dtype: Any = None,
+    device: Any = _SAME,
     memory_config: Any = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Return a tensor with the given changes; in the same memory if nothing changes."""
     changes = (
         (layout, tensor.layout),
@@ -312,9 +330,13 @@ def _moved(
 
 @traced
 def _copy(
-    tensor: Tensor, *, layout: Any = None, dtype: Any = None, device: Any = _SAME,
+    tensor: Tensor,
+    *,
+    layout: Any = None,
+    dtype: Any = None,
+    device: Any = _SAME,
     memory_config: Any = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """Return a copy with the given changes."""
 
     def copied(part: Tensor) -> Tensor:

@@ -81,9 +81,13 @@ def create_sharded_memory_config(
 
 
 def ceil_sharded(
-    shape: Sizes, layout: Layout, cores: CoreRangeSet, strategy: ShardStrategy,
-    orientation: ShardOrientation, buffer_type: BufferType,
-) -> MemoryConfig:  # fmt: skip
+    shape: Sizes,
+    layout: Layout,
+    cores: CoreRangeSet,
+    strategy: ShardStrategy,
+    orientation: ShardOrientation,
+    buffer_type: BufferType,
+) -> MemoryConfig:
     """Make a config for any shape: shards of whole tiles, the last ones may not be full."""
     matrix = matrix_of(padded_shape(shape, layout))
     unit = TILE_SIZE if layout is TILE_LAYOUT else 1
@@ -127,9 +131,11 @@ def check_memory_config(config: Any, shape: Sizes, layout: Layout, grid: tuple[i
     """Check that a tensor can have this config on a chip with `grid` cores."""
     if not isinstance(config, MemoryConfig):
         raise wrong_type(
-            "memory_config", config, "a memory config",
+            "memory_config",
+            config,
+            "a memory config",
             "use for example ttnn.DRAM_MEMORY_CONFIG or ttnn.L1_MEMORY_CONFIG",
-        )  # fmt: skip
+        )
     if not config.is_sharded():
         return
     spec = config.shard_spec or config.nd_shard_spec

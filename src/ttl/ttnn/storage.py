@@ -56,9 +56,17 @@ class Storage:
     """
 
     __slots__ = (
-        "_elements", "_logical", "_rounded", "dtype", "is_ragged", "memory", "shard_words",
-        "units", "users", "words",
-    )  # fmt: skip
+        "_elements",
+        "_logical",
+        "_rounded",
+        "dtype",
+        "is_ragged",
+        "memory",
+        "shard_words",
+        "units",
+        "users",
+        "words",
+    )
 
     def __init__(
         self, shape: Shape, dtype: DType, padded: Shape, units: Shape, shared: Storage | None
@@ -231,8 +239,9 @@ class RowMajorStorage(Storage):
             rows: Array = self.elements.astype(self.dtype.storage).reshape(-1)
             return rows.view(np.uint8).reshape(-1, self.page_bytes)
         row = self._logical[-1]
-        padded = np.zeros((self.elements.size // row, self.row_pages * self.page_elements),
-                          self.dtype.storage)  # fmt: skip
+        padded = np.zeros(
+            (self.elements.size // row, self.row_pages * self.page_elements), self.dtype.storage
+        )
         padded[:, :row] = self.elements.reshape(-1, row)
         return padded.view(np.uint8).reshape(-1, self.page_bytes)
 

@@ -51,9 +51,15 @@ class Tensor(Operators):
     """
 
     __slots__ = (
-        "__weakref__", "_device", "config", "dtype", "is_layout_chosen", "layout", "shape",
+        "__weakref__",
+        "_device",
+        "config",
+        "dtype",
+        "is_layout_chosen",
+        "layout",
+        "shape",
         "storage",
-    )  # fmt: skip
+    )
 
     shape: Shape
     dtype: DType

@@ -15,9 +15,12 @@ from .operations.run import PLACED, in_place, operation
 ATTENTION = (*PLACED, "program_config", "compute_kernel_config")
 
 __all__ = [
-    "attention_softmax", "attention_softmax_", "concatenate_heads", "scaled_dot_product_attention",
+    "attention_softmax",
+    "attention_softmax_",
+    "concatenate_heads",
+    "scaled_dot_product_attention",
     "split_query_key_value_and_split_heads",
-]  # fmt: skip
+]
 
 
 @operation(group="transformer.", floats=True, options=ATTENTION)

@@ -56,9 +56,11 @@ def test_a_mean_is_a_sum_divided_by_its_count(dims, scaler):
 def test_the_smallest_of_integers(dtype):
     x = np.random.default_rng(5).integers(3, 250, (64, 96))
     found = evaluate(
-        lambda x: ttl.math.reduce_min(x, dims=[-1]), x, dtype=getattr(ttnn, dtype),
+        lambda x: ttl.math.reduce_min(x, dims=[-1]),
+        x,
+        dtype=getattr(ttnn, dtype),
         out_shape=(64, 32),
-    )  # fmt: skip
+    )
     assert np.array_equal(found[:, 0], x.min(axis=1)) and not found[:, 1:].any()
 
 
@@ -97,9 +99,12 @@ def test_the_scaler_is_applied_once_whatever_the_dims(name, dims):
 @pytest.mark.rule("reduce-scaler")
 def test_the_scaler_is_a_block_of_one_tile():
     refused_expression(
-        lambda x, s: ttl.math.reduce_sum(x, s, dims=[-1]), small(32, 64), tiles(1, 1),
-        out_shape=(32, 32), slug="shape-mismatch",
-    )  # fmt: skip
+        lambda x, s: ttl.math.reduce_sum(x, s, dims=[-1]),
+        small(32, 64),
+        tiles(1, 1),
+        out_shape=(32, 32),
+        slug="shape-mismatch",
+    )
 
 
 @pytest.mark.rule("broadcast")
@@ -133,9 +138,11 @@ def test_a_broadcast_undoes_a_reduction():
 @pytest.mark.rule("broadcast")
 def test_only_dimensions_of_size_one_are_expanded():
     refused_expression(
-        lambda x: ttl.math.broadcast(x, dims=[-1], shape=(1, 4)), tiles(1, 2),
-        out_shape=(32, 128), slug="shape-mismatch",
-    )  # fmt: skip
+        lambda x: ttl.math.broadcast(x, dims=[-1], shape=(1, 4)),
+        tiles(1, 2),
+        out_shape=(32, 128),
+        slug="shape-mismatch",
+    )
 
 
 @pytest.mark.rule("transpose")
@@ -180,9 +187,12 @@ def test_matmul(a, b):
 )
 def test_matmul_shapes_agree(a, b):
     refused_expression(
-        lambda a, b: a @ b, small(*a), small(*b), out_shape=(*a[:-1], b[-1]),
+        lambda a, b: a @ b,
+        small(*a),
+        small(*b),
+        out_shape=(*a[:-1], b[-1]),
         slug="matmul-shapes",
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.rule("equal-shapes")
@@ -269,9 +279,10 @@ def test_padding_is_written_back_as_zero():
 def test_a_reduction_over_a_ragged_edge_is_a_warning_with_masking_as_the_help(capsys):
     """The largest of negative numbers over a ragged edge is a 0 of the padding."""
     operation, tensors = computing(
-        lambda y, x: y.store(ttl.math.reduce_max(x, 1, dims=[-1])), -np.ones((32, 40)),
+        lambda y, x: y.store(ttl.math.reduce_max(x, 1, dims=[-1])),
+        -np.ones((32, 40)),
         out_shape=(32, 32),
-    )  # fmt: skip
+    )
     operation(*tensors)
     text = capsys.readouterr().err
     assert "warning" in text and "mask" in text

@@ -98,13 +98,16 @@ LEGAL = {
     ("state-copy-from", "wait", (*READ, *READ, "pop")),
     ("state-copy-from", "reserve", (*WRITTEN, *READ, "push")),
     ("state-copy-from", "wait", ("copy out", "copy out", "wait out", "wait out", "pop")),
-    ("state-copy-from", "wait", ("copy out", "copy out", "wait out", "copy out", "wait out",
-                                 "wait out", "pop")),
+    (
+        "state-copy-from",
+        "wait",
+        ("copy out", "copy out", "wait out", "copy out", "wait out", "wait out", "pop"),
+    ),
     # push: MR, RW; pop: RW
     ("state-push", "reserve", (*WRITTEN, "push")),
     ("state-push", "reserve", ("store", "read", "push")),
     ("state-pop", "wait", ("read", "pop")),
-}  # fmt: skip
+}
 
 ILLEGAL = {
     ("state-start", "reserve", ("read",), "MW"),

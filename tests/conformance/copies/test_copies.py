@@ -97,9 +97,10 @@ def test_slices_of_row_major_tensors_count_elements(name, dtype):
 )
 def test_slices_lie_in_the_tensor_and_have_no_step(take):
     refused(
-        moving(lambda a, y, dfb: take(a), (1, 1)), *[tensor(numbers(128, 128))] * 2,
+        moving(lambda a, y, dfb: take(a), (1, 1)),
+        *[tensor(numbers(128, 128))] * 2,
         slug="slice-out-of-range",
-    )  # fmt: skip
+    )
 
 
 @pytest.mark.rule("slice-scope")
@@ -275,8 +276,9 @@ def test_a_second_wait_changes_nothing():
             xf.wait()
             xf.wait()
 
-    text = warned(moving(body, (1, 1)), tensor(tiles(1)), y := empty(32, 32),
-                  slug="transfer-waited-again")  # fmt: skip
+    text = warned(
+        moving(body, (1, 1)), tensor(tiles(1)), y := empty(32, 32), slug="transfer-waited-again"
+    )
     assert "            xf.wait()" in text
     assert tile_numbers(y) == [1]
 

@@ -258,8 +258,9 @@ def write_after_the_first(y, dfb, count):
 @pytest.mark.parametrize("write", [write_in_pairs, write_after_the_first])
 def test_a_younger_block_may_be_popped_where_the_older_is_not_used_any_more(write):
     y = empty(32, 128)
-    text = warned(relay(read_with, write, 4, 4), tensor(tiles(1, 2, 3, 4)), y,
-                  slug="popped-for-older")  # fmt: skip
+    text = warned(
+        relay(read_with, write, 4, 4), tensor(tiles(1, 2, 3, 4)), y, slug="popped-for-older"
+    )
     assert "is popped while an older one is held, which is gone instead" in text
     assert tile_numbers(y) == [1, 2, 3, 4]
 
@@ -355,9 +356,11 @@ def test_a_compute_kernel_may_be_producer_and_consumer():
 @pytest.mark.rule("end-of-operation")
 def test_data_left_in_a_buffer_is_a_warning():
     text = warned(
-        relay(read_with, lambda *_: None, 2, 2), tensor(tiles(1, 2)), empty(32, 64),
+        relay(read_with, lambda *_: None, 2, 2),
+        tensor(tiles(1, 2)),
+        empty(32, 64),
         slug="buffer-leftover",
-    )  # fmt: skip
+    )
     assert "2 blocks are left in `dfb`" in text
 
 

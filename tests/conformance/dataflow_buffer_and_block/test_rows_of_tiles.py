@@ -89,9 +89,7 @@ def test_the_scaler_may_have_one_dimension_or_two(scaler):
     found = evaluate(lambda x, s: M.reduce_sum(x, s, dims=[0]), a, scaler, out_shape=(1,))
     assert found == a.sum() / 2
     matrix = small(64, 64)
-    found = evaluate(
-        lambda x, s: M.reduce_sum(x, s, dims=[0, 1]), matrix, scaler, out_shape=(1, 1)
-    )
+    found = evaluate(lambda x, s: M.reduce_sum(x, s, dims=[0, 1]), matrix, scaler, out_shape=(1, 1))
     assert found == matrix.sum() / 2
 
 

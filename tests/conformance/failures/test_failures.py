@@ -88,8 +88,7 @@ def test_tensors_keep_what_was_written_and_the_operation_can_be_called_again():
 
 
 def over_x_only(grid, size=(1, 1), step=1):
-    """The work is split over x, and every y does the same; with `step` 0 every x writes one place.
-    """
+    """Split the work over x; every y does the same. With `step` 0 every x writes one place."""
 
     @ttl.operation(grid=grid)
     def operation(a, y):
@@ -121,10 +120,12 @@ def test_nodes_that_write_the_same_bytes():
 @pytest.mark.rule("written-alike")
 @pytest.mark.parametrize(
     ("dtype", "columns"),
-    [(dtype, columns)
-     for dtype in (ttnn.bfloat16, ttnn.int32, ttnn.bfloat8_b, ttnn.bfloat4_b)
-     for columns in (64, 50)],
-)  # fmt: skip
+    [
+        (dtype, columns)
+        for dtype in (ttnn.bfloat16, ttnn.int32, ttnn.bfloat8_b, ttnn.bfloat4_b)
+        for columns in (64, 50)
+    ],
+)
 def test_bytes_are_compared_in_every_element_type(dtype, columns):
     """What would be written to the padding of the result, here other numbers, is not compared."""
     alike, other = tensor(tiles(3, 3)[:, :columns], dtype), tensor(tiles(3, 4)[:, :columns], dtype)
@@ -151,9 +152,11 @@ def test_elements_of_rows_are_compared():
     operation = over_x_only((2, 1), size=(1, 32), step=0)
     alike, other = np.ones((2, 64), np.float32), numbers(2, 64)
     text = warned(
-        operation, tensor(alike, layout=rows), empty(2, 32, layout=rows),
+        operation,
+        tensor(alike, layout=rows),
+        empty(2, 32, layout=rows),
         slug="race",
-    )  # fmt: skip
+    )
     assert "element (0, 0) of `y`" in text
     refused(operation, tensor(other, layout=rows), empty(2, 32, layout=rows), slug="race")
 

@@ -172,11 +172,21 @@ def compute_popped_on_one_branch(a_dfb, t_dfb, y_dfb):
 
 
 @pytest.mark.rule("implicit-release")
-@pytest.mark.parametrize("compute", [
-    compute_through_own_buffer, compute_without_names, compute_with_alias,
-    compute_outside_of_the_loop, compute_inner_loop, compute_branches, compute_by_helper,
-    compute_returned, compute_by_nested_function, compute_popped_on_one_branch,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "compute",
+    [
+        compute_through_own_buffer,
+        compute_without_names,
+        compute_with_alias,
+        compute_outside_of_the_loop,
+        compute_inner_loop,
+        compute_branches,
+        compute_by_helper,
+        compute_returned,
+        compute_by_nested_function,
+        compute_popped_on_one_branch,
+    ],
+)
 def test_a_compute_kernel_releases_after_the_last_use(compute):
     check(None, compute)
 
@@ -430,13 +440,27 @@ def read_and_wait_sometimes_in_a_with(a, a_dfb):
 
 
 @pytest.mark.rule("implicit-wait")
-@pytest.mark.parametrize("read", [
-    read_without_a_name, read_and_wait_for_the_transfer, read_and_wait_in_the_statement,
-    read_with_names, read_with_a_late_wait, read_and_push, read_in_a_with, read_in_a_group,
-    read_in_a_group_and_wait, read_in_a_group_sometimes, read_by_a_helper_that_starts,
-    read_by_a_helper_that_fills, read_and_return, read_conditionally, read_either,
-    read_and_wait_sometimes_in_a_with,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "read",
+    [
+        read_without_a_name,
+        read_and_wait_for_the_transfer,
+        read_and_wait_in_the_statement,
+        read_with_names,
+        read_with_a_late_wait,
+        read_and_push,
+        read_in_a_with,
+        read_in_a_group,
+        read_in_a_group_and_wait,
+        read_in_a_group_sometimes,
+        read_by_a_helper_that_starts,
+        read_by_a_helper_that_fills,
+        read_and_return,
+        read_conditionally,
+        read_either,
+        read_and_wait_sometimes_in_a_with,
+    ],
+)
 def test_a_reader_waits_and_pushes_after_the_last_use(read):
     check(read)
 
@@ -495,7 +519,6 @@ def test_a_writer_waits_and_pops_after_the_last_use(write):
 @pytest.mark.rule("some-paths")
 def test_a_helper_that_releases_on_some_paths():
     check(None, None, write_popped_by_a_helper)
-
 
 
 @pytest.mark.rule("implicit-wait")
@@ -729,9 +752,7 @@ def compute_with_what_a_helper_may_return(a_dfb, t_dfb, y_dfb):
 
 
 @pytest.mark.rule("implicit-release")
-@pytest.mark.parametrize(
-    "compute", [compute_and_maybe_keep, compute_with_what_a_helper_may_return]
-)
+@pytest.mark.parametrize("compute", [compute_and_maybe_keep, compute_with_what_a_helper_may_return])
 def test_a_name_that_may_have_the_block_holds_it(compute):
     check(None, compute, expected=(10, 6, 14, 8))
 

@@ -127,9 +127,14 @@ def test_tensors_by_keyword_and_constants():
 @pytest.mark.parametrize("value", [np.zeros((32, 32)), [np.zeros(3)], {"a": (np.zeros(3),)}])
 def test_arrays_are_refused_by_name(value):
     text = refused(
-        adding(), tensor(tiles(1)), empty(32, 32), count=value, by=1.0, twice=False,
+        adding(),
+        tensor(tiles(1)),
+        empty(32, 32),
+        count=value,
+        by=1.0,
+        twice=False,
         slug="not-a-tensor",
-    )  # fmt: skip
+    )
     assert "`count`" in text
 
 

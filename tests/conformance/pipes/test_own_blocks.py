@@ -609,10 +609,13 @@ def never_received(a, dfb, net):
 @pytest.mark.parametrize(
     "body",
     [
-        into_another_block, into_another_block_later, into_the_next_block,
-        sent_again_before_the_receive, never_received,
+        into_another_block,
+        into_another_block_later,
+        into_the_next_block,
+        sent_again_before_the_receive,
+        never_received,
     ],
-)  # fmt: skip
+)
 def test_otherwise_it_is_a_deadlock(body):
     operation = spreading((2, 1), to_rows(2, 1), body)
     text = refused(operation, tensor(numbers(32, 96)), empty(32, 192), slug="deadlock")

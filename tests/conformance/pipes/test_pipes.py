@@ -510,9 +510,11 @@ def test_a_second_receive_into_a_block_that_was_not_read_is_refused():
 
     pipes = [ttl.Pipe((1, 0), (0, 0)), ttl.Pipe((2, 0), (0, 0))]
     text = refused(
-        two_kernels((3, 1), pipes, send_own_tile, receive), tensor(tiles(5, 6, 7)), empty(32, 32),
+        two_kernels((3, 1), pipes, send_own_tile, receive),
+        tensor(tiles(5, 6, 7)),
+        empty(32, 32),
         slug="block-state",
-    )  # fmt: skip
+    )
     assert "state MR" in text
 
 

@@ -336,8 +336,6 @@ def test_forward_corrected(forward, grid):
     columns, rows = grid
     run(forward(grid), every_node(grid), y := empty(32, 32 * columns * rows))
     expected = [
-        column * rows + (row - 1) % rows + 1
-        for column in range(columns)
-        for row in range(rows)
+        column * rows + (row - 1) % rows + 1 for column in range(columns) for row in range(rows)
     ]
     assert tile_numbers(y) == expected

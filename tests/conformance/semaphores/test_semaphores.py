@@ -138,8 +138,9 @@ def test_the_initial_value_is_zero_or_what_is_given_at_every_launch():
         run(local(count_up, initial=3), empty(32, 32))
     run(local(lambda semaphore: semaphore.wait_eq(0)), empty(32, 32))
     refused(local(lambda semaphore: semaphore.wait_eq(1)), empty(32, 32), slug="deadlock")
-    refused(local(lambda semaphore: semaphore.wait_eq(2), initial=3), empty(32, 32),
-            slug="deadlock")  # fmt: skip
+    refused(
+        local(lambda semaphore: semaphore.wait_eq(2), initial=3), empty(32, 32), slug="deadlock"
+    )
 
 
 @pytest.mark.rule("semaphore-initial", "semaphore-32-bit")

@@ -27,10 +27,10 @@ ROW_MAJOR = ttnn.ROW_MAJOR_LAYOUT
 def elementwise(A, B, Y, Z):
     NT = A.shape[0] // TILE_SIZE
 
-    a_dfb = ttl.make_dataflow_buffer_like(A, shape = (1, ))
-    b_dfb = ttl.make_dataflow_buffer_like(B, shape = (1, ))
-    y_dfb = ttl.make_dataflow_buffer_like(Y, shape = (1, ))
-    z_dfb = ttl.make_dataflow_buffer_like(Z, shape = (1, ))
+    a_dfb = ttl.make_dataflow_buffer_like(A, shape=(1,))
+    b_dfb = ttl.make_dataflow_buffer_like(B, shape=(1,))
+    y_dfb = ttl.make_dataflow_buffer_like(Y, shape=(1,))
+    z_dfb = ttl.make_dataflow_buffer_like(Z, shape=(1,))
 
     @ttl.datamovement()
     def elwise_read():
@@ -56,8 +56,8 @@ def elementwise(A, B, Y, Z):
                 z_dfb.reserve() as z_blk,
             ):
                 # then compute y = sqrt(a^2 + b^2) and z = sqrt(a^2 - b^2):
-                a_squared = a_blk ** 2
-                b_squared = b_blk ** 2
+                a_squared = a_blk**2
+                b_squared = b_blk**2
                 y = ttl.math.sqrt(a_squared + ttl.math.broadcast(b_squared, y_blk, dims=[0]))
                 z = ttl.math.sqrt(a_squared - ttl.math.broadcast(b_squared, z_blk, dims=[0]))
                 y_blk.store(y)
@@ -78,9 +78,13 @@ def elementwise(A, B, Y, Z):
 
 
 @pytest.mark.rule(
-    "printed-programs", "with-release", "several-buffers", "broadcast-spellings", "broadcast",
+    "printed-programs",
+    "with-release",
+    "several-buffers",
+    "broadcast-spellings",
+    "broadcast",
     "rows-of-tiles",
-)  # fmt: skip
+)
 def test_elementwise_with_broadcast():
     a = np.abs(small(96)) + 10
     run(elementwise, tensor(a), tensor([3.0]), y := empty(96), z := empty(96))
@@ -96,10 +100,10 @@ def matmul(A, B, C, Y):
     IT = A.shape[0]
     MT, KT, NT = A.shape[1] // TILE_SIZE, A.shape[2] // TILE_SIZE, B.shape[1] // TILE_SIZE
 
-    a_dfb = ttl.make_dataflow_buffer_like(A, shape = (1, 1, 1))
-    b_dfb = ttl.make_dataflow_buffer_like(B, shape = (1, 1))
-    c_dfb = ttl.make_dataflow_buffer_like(C, shape = (1, 1))
-    y_dfb = ttl.make_dataflow_buffer_like(Y, shape = (1, 1, 1))
+    a_dfb = ttl.make_dataflow_buffer_like(A, shape=(1, 1, 1))
+    b_dfb = ttl.make_dataflow_buffer_like(B, shape=(1, 1))
+    c_dfb = ttl.make_dataflow_buffer_like(C, shape=(1, 1))
+    y_dfb = ttl.make_dataflow_buffer_like(Y, shape=(1, 1, 1))
 
     @ttl.datamovement()
     def matmul_read():
@@ -178,13 +182,14 @@ def gather(a, out):
 
     # gather from row y to (0, y) with unicast
     grid_x, grid_y = ttl.grid_size()
-    net = ttl.PipeNet([ttl.Pipe(
-        src = (x, y),
-        dst = (0, y)) for x in range(1, grid_x) for y in range(grid_y)])
+    net = ttl.PipeNet(
+        [ttl.Pipe(src=(x, y), dst=(0, y)) for x in range(1, grid_x) for y in range(grid_y)]
+    )
 
     @ttl.datamovement()
     def dm():
         with dfb.reserve() as blk:
+
             def pipe_src(pipe):
                 # write data into blk
                 ttl.copy(a[0, ttl.node(dims=1)], blk).wait()
@@ -216,13 +221,12 @@ def scatter(a, out):
 
     # scatter from (x, 0) to column x with multicast
     grid_x, grid_y = ttl.grid_size()
-    net = ttl.PipeNet([ttl.Pipe(
-        src = (x, 0),
-        dst = (x, slice(1, grid_y))) for x in range(grid_x)])
+    net = ttl.PipeNet([ttl.Pipe(src=(x, 0), dst=(x, slice(1, grid_y))) for x in range(grid_x)])
 
     @ttl.datamovement()
     def dm():
         with dfb.reserve() as blk:
+
             def pipe_src(pipe):
                 # write data into blk
                 ttl.copy(a[0, ttl.node(dims=1)], blk).wait()
@@ -254,13 +258,18 @@ def scatter_gather(grid):
 
         # scatter-gather column x with multicast/loopback
         grid_x, grid_y = ttl.grid_size()
-        net = ttl.PipeNet([ttl.Pipe(
-            src = (x, y),
-            dst = (x, slice(0, grid_y))) for x in range(grid_x) for y in range(grid_y)])
+        net = ttl.PipeNet(
+            [
+                ttl.Pipe(src=(x, y), dst=(x, slice(0, grid_y)))
+                for x in range(grid_x)
+                for y in range(grid_y)
+            ]
+        )
 
         @ttl.datamovement()
         def dm():
             with dfb.reserve() as blk:
+
                 def pipe_src(pipe):
                     # write data into blk
                     ttl.copy(a[0, ttl.node(dims=1)], blk).wait()
@@ -289,9 +298,13 @@ def forward(grid):
 
         # forward to a +1 neighbor in a column x
         grid_x, grid_y = ttl.grid_size()
-        net = ttl.PipeNet([ttl.Pipe(
-            src = (x, y),
-            dst = (x, (y + 1) % grid_y)) for x in range(grid_x) for y in range(grid_y)])
+        net = ttl.PipeNet(
+            [
+                ttl.Pipe(src=(x, y), dst=(x, (y + 1) % grid_y))
+                for x in range(grid_x)
+                for y in range(grid_y)
+            ]
+        )
 
         @ttl.datamovement()
         def dm():
@@ -299,6 +312,7 @@ def forward(grid):
                 dfb_to_send.reserve() as blk_to_send,
                 dfb_received.reserve() as blk_received,
             ):
+
                 def pipe_src(pipe):
                     # write data into blk_to_send
                     ttl.copy(a[0, ttl.node(dims=1)], blk_to_send).wait()
@@ -348,12 +362,12 @@ def test_what_sends_before_it_posts_is_refused(program, grid):
 
 @ttl.operation(grid=(2, 2))
 def sliced(A, Y):
-    g = 2 # granularity
-    a_dfb = ttl.make_dataflow_buffer_like(A, shape = (g, 1))
+    g = 2  # granularity
+    a_dfb = ttl.make_dataflow_buffer_like(A, shape=(g, 1))
     row_tiles = A.shape[0] // ttl.TILE_SHAPE[0]
     col_tiles = A.shape[1] // ttl.TILE_SHAPE[1]
-    cols_per_node = math.ceil(col_tiles / (grid_size(dims = 1)))
-    node_num = ttl.node(dims = 1)
+    cols_per_node = math.ceil(col_tiles / (grid_size(dims=1)))
+    node_num = ttl.node(dims=1)
     start_ct = node_num * cols_per_node
     end_ct = min(start_ct + cols_per_node, col_tiles)
 
@@ -364,10 +378,11 @@ def sliced(A, Y):
                 # acquire a_blk from a_dfb:
                 with a_dfb.reserve() as a_blk:
                     # then copy from a tensor slice of matching shape:
-                    row_slice = slice(rt * g, (rt + 1) * g) # explicit row slice
+                    row_slice = slice(rt * g, (rt + 1) * g)  # explicit row slice
                     a_xf = ttl.copy(
-                        A[row_slice, ct:ct + 1], # in-line col slice
-                        a_blk)
+                        A[row_slice, ct : ct + 1],  # in-line col slice
+                        a_blk,
+                    )
                     a_xf.wait()
 
     @ttl.datamovement()
@@ -390,9 +405,7 @@ def upsample(input_images, output_images, scale_factor):
     N, HI, WI, C = input_images.shape
     input_t, output = input_images, output_images
 
-    io_dfb = ttl.make_dataflow_buffer_like(
-        input_images, shape=(C,), buffer_factor=2
-    )
+    io_dfb = ttl.make_dataflow_buffer_like(input_images, shape=(C,), buffer_factor=2)
 
     @ttl.datamovement()
     def reader():
@@ -414,7 +427,15 @@ def upsample(input_images, output_images, scale_factor):
                         for h_sf in range(scale_factor[0]):
                             for w_sf in range(scale_factor[1]):
                                 # Copy output pixel channels
-                                xf = ttl.copy(io_blk, output[n, hi * scale_factor[0] + h_sf, wi * scale_factor[1] + w_sf, :])
+                                xf = ttl.copy(
+                                    io_blk,
+                                    output[
+                                        n,
+                                        hi * scale_factor[0] + h_sf,
+                                        wi * scale_factor[1] + w_sf,
+                                        :,
+                                    ],
+                                )
                                 # Add transfer handle to a group
                                 gxf.add(xf)
                         # Wait for all transfers to complete
@@ -439,7 +460,7 @@ def test_nearest_neighbour_upsample(channels):
 def one_to_many(a, out):
     dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
 
-    node_num = ttl.node(dims = 1)
+    node_num = ttl.node(dims=1)
     my_barrier = ttl.Semaphore()
     all_barrier = my_barrier.get_remote_multicast()
 
@@ -469,10 +490,10 @@ def test_one_to_many_barrier():
 def many_to_one(a, out):
     dfb = ttl.make_dataflow_buffer_like(a, shape=(1, 1))
 
-    node_num = ttl.node(dims = 1)
+    node_num = ttl.node(dims=1)
     my_barrier = ttl.Semaphore()
     node_0_barrier = my_barrier.get_remote((0, 0))
-    non_0_node_count = grid_size(dims = 1) - 1
+    non_0_node_count = grid_size(dims=1) - 1
 
     @ttl.datamovement()
     def dm():

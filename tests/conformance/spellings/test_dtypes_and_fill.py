@@ -51,9 +51,7 @@ def test_a_type_that_no_tensor_has_is_refused():
 @pytest.mark.parametrize("dtype", [ttnn.float32, torch.float32], ids=str)
 def test_fill_with_a_type_a_layout_and_a_tile(dtype):
     def expression(a):
-        seven = ttl.block.fill(
-            7, shape=(1, 1), dtype=dtype, layout=ttl.TILE_LAYOUT, tile=(32, 32)
-        )
+        seven = ttl.block.fill(7, shape=(1, 1), dtype=dtype, layout=ttl.TILE_LAYOUT, tile=(32, 32))
         return a + seven
 
     assert (evaluate(expression, tiles(3)) == 10).all()
@@ -67,8 +65,10 @@ def test_a_fill_of_integers():
     assert (evaluate(expression, tiles(3), fp32=True) == 8).all()
     text = refused_expression(
         lambda a: ttl.math.typecast(ttl.math.fill(1.5, (1, 1), dtype=ttnn.int32), ttnn.float32) + a,
-        tiles(3), slug="wrong-argument", fp32=True,
-    )  # fmt: skip
+        tiles(3),
+        slug="wrong-argument",
+        fp32=True,
+    )
     assert "1.5 is not a number of int32" in text
 
 

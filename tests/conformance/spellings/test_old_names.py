@@ -352,5 +352,3 @@ def test_a_decorator_of_a_kernel_takes_the_kernel_only(arguments) -> None:
 
     text = refused(operation, empty(32, 32), slug="wrong-declaration")
     assert "@ttl.compute() takes no arguments" in text
-
-

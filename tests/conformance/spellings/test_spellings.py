@@ -184,12 +184,16 @@ def test_is_src_is_dst_and_is_active_in_kernels_and_bodies():
             in_kernel[ttl.node(1)] = (net.is_src(), net.is_dst(), net.is_active())
 
     run(operation, empty(32, 32))
-    assert in_body == in_kernel == {
-        0: (True, False, True),
-        1: (True, True, True),
-        2: (False, True, True),
-        3: (False, False, False),
-    }  # fmt: skip
+    assert (
+        in_body
+        == in_kernel
+        == {
+            0: (True, False, True),
+            1: (True, True, True),
+            2: (False, True, True),
+            3: (False, False, False),
+        }
+    )
 
 
 @pytest.mark.rule("public-names")

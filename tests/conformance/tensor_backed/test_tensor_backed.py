@@ -214,15 +214,23 @@ def test_nothing_is_copied_and_no_memory_is_needed(tmp_path, monkeypatch):
     ("made", "words"),
     [
         (lambda v: tensor(v), "this one is INTERLEAVED in DRAM"),
-        (lambda v: ttl.from_numpy(v, ttnn.float32, ttnn.TILE_LAYOUT, DEVICE,
-                                  ttnn.L1_MEMORY_CONFIG), "this one is INTERLEAVED in L1"),
+        (
+            lambda v: ttl.from_numpy(
+                v, ttnn.float32, ttnn.TILE_LAYOUT, DEVICE, ttnn.L1_MEMORY_CONFIG
+            ),
+            "this one is INTERLEAVED in L1",
+        ),
         (lambda v: sharded(v, (128, 32), kind="WIDTH"), "this one is WIDTH_SHARDED in L1"),
         (lambda v: sharded(v, dtype=ttnn.int32), "this one is int32"),
-        (lambda v: ttl.from_numpy(v, ttnn.float32, ttnn.ROW_MAJOR_LAYOUT, DEVICE,
-                                  shards((64, 64))), "this one is row-major"),
+        (
+            lambda v: ttl.from_numpy(
+                v, ttnn.float32, ttnn.ROW_MAJOR_LAYOUT, DEVICE, shards((64, 64))
+            ),
+            "this one is row-major",
+        ),
         (lambda v: sharded(v, (128, 64), grid=(1, 1)), "node (1, 0) has no shard"),
     ],
-)  # fmt: skip
+)
 def test_a_tensor_that_lies_otherwise_is_refused(made, words):
     x = made(small(128, 64))
     assert words in refused(doubling((1, 1)), x, x, slug="tensor-backed")

@@ -12,8 +12,8 @@ def flash_attention(Q, K, V, out, block_factors=None, grid=None):
     @compute()
     async def attention_compute(Q_cb, K_cb, V_cb, out_cb):
         m_old = fill(-inf, shape)  # fill() not implemented
-        l_old = fill(0, shape)      # fill() not implemented
-        O_acc = fill(0, shape)      # fill() not implemented
+        l_old = fill(0, shape)  # fill() not implemented
+        O_acc = fill(0, shape)  # fill() not implemented
 
         for kv_idx in range(NUM_KV_BLOCKS):
             Q_block = Q_cb.pop()

@@ -1,9 +1,10 @@
 from pykernel.d2m_api import *
 import numpy as np
 
+
 @pykernel_gen(
-    grid=(2, 2),            # 2x2 grid of cores
-    block_factors=[         # Tile counts per core
+    grid=(2, 2),  # 2x2 grid of cores
+    block_factors=[  # Tile counts per core
         (1, 1),  # lhs: 1x1 tiles
         (1, 1),  # rhs: 1x1 tiles
         (1, 1),  # out: 1x1 tiles
@@ -16,12 +17,12 @@ def add(lhs, rhs, out, block_factors=None, grid=None):
         rhs_cb: CircularBuffer,
         out_cb: CircularBuffer,
     ):
-        lhs_shard = lhs_cb.pop()        # Read from CB
+        lhs_shard = lhs_cb.pop()  # Read from CB
         rhs_shard = rhs_cb.pop()
-        out_shard = out_cb.reserve()    # Reserve space
+        out_shard = out_cb.reserve()  # Reserve space
         result = lhs_shard + rhs_shard  # Compute
-        out_shard.store(result)         # Write
-        out_cb.pop()                    # Free (compute must pop)
+        out_shard.store(result)  # Write
+        out_cb.pop()  # Free (compute must pop)
 
     @datamovement()
     async def dm_reader(
@@ -42,6 +43,7 @@ def add(lhs, rhs, out, block_factors=None, grid=None):
         tx.wait()
 
     return Program(add_kernel, dm_reader)(lhs, rhs, out)
+
 
 lhs = np.ones((128, 128), np.float32)
 rhs = np.ones((128, 128), np.float32)

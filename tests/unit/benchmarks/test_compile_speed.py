@@ -77,9 +77,9 @@ REFERENCES: dict[str, Callable[..., Any]] = {
         np.vstack([a[i : i + 128, :128] @ b[:128, :128] for i in range(0, 512, 128)]) + c[:, :128],
         0,
     ),
-    "activations": lambda a, b: (
-        np.sqrt(np.exp(np.tanh(b) / (1 + np.exp(-a)))) + np.abs(a - b)
-    )[:, :128],
+    "activations": lambda a, b: (np.sqrt(np.exp(np.tanh(b) / (1 + np.exp(-a)))) + np.abs(a - b))[
+        :, :128
+    ],
     "two-stages": lambda a, b: (np.exp(a) * (b + 1))[:, :128],
     "row-sums": lambda a, b: a[:, :128].sum(axis=1, keepdims=True),
     "nested-loops": lambda a, b: a * b,

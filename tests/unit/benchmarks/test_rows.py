@@ -52,8 +52,11 @@ def test_first_calls_medians_and_spread_of_both_clocks() -> None:
     times = ["0.4", "0.2 (0.1 to 0.25)", "0.3 (0.3 to 0.4)"]
     assert cells(tables.line_text(LINE))[3:] == [*times, "tt-lang-sim", *times[:2], "0.3", "0.5"]
     assert cells(tables.short_text(LINE))[3:] == [
-        "0.4, 0.2", "tt-lang-sim", "0.4, 0.2", "2, 2",
-    ]  # fmt: skip
+        "0.4, 0.2",
+        "tt-lang-sim",
+        "0.4, 0.2",
+        "2, 2",
+    ]
 
 
 @pytest.mark.parametrize(

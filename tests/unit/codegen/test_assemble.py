@@ -45,5 +45,8 @@ def test_without_the_attribute_there_are_no_arguments() -> None:
 
 def test_the_buffers_of_the_compiler_are_told_apart() -> None:
     assert [buffer.compiler_allocated for buffer in assembled().buffers] == [
-        False, False, False, True,
-    ]  # fmt: skip
+        False,
+        False,
+        False,
+        True,
+    ]

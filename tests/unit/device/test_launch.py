@@ -189,8 +189,10 @@ def test_buffers_have_the_sizes_and_formats_of_the_artifact(launches: Launches) 
 
 
 def test_the_padding_of_tensors_is_cleared_before_and_after(launches: Launches) -> None:
-    full, ragged = (Tensor((64, width), DataType.BFLOAT16, Layout.TILE, Device(), position)
-                    for position, width in enumerate((32, 20)))  # fmt: skip
+    full, ragged = (
+        Tensor((64, width), DataType.BFLOAT16, Layout.TILE, Device(), position)
+        for position, width in enumerate((32, 20))
+    )
     ttl.operation(grid=(1, 1))(doubled)(full, ragged)
     assert launches.cleared == [(ragged, 0), (ragged, 1)]
     launches.cleared.clear()
@@ -318,8 +320,10 @@ def test_tensors_of_the_host_visit_the_device(launches: Launches, on_device: int
     """They are copied to it, and the results back into them."""
     module = sys.modules[Tensor.__module__]
     device, back = Device(), []
-    visits = {"to_device": lambda tensor, place: replace(tensor, place=place),
-              "copy_device_to_host_tensor": lambda *both: back.append(both)}  # fmt: skip
+    visits = {
+        "to_device": lambda tensor, place: replace(tensor, place=place),
+        "copy_device_to_host_tensor": lambda *both: back.append(both),
+    }
     default = {"GetDefaultDevice": lambda: None if on_device else device}
     vars(module).update(visits | default)
     given = [*tensors(device)[:on_device], *tensors(None)[on_device:]]

@@ -35,14 +35,17 @@ OPERATION = CompiledOperation(
     kernels=(
         Kernel("compute", ThreadKind.COMPUTE, COMPUTE, signposts=(("ttl_all", "all"),)),
         Kernel(
-            "write", ThreadKind.WRITER, WRITE, source_map=((2, SPAN),),
+            "write",
+            ThreadKind.WRITER,
+            WRITE,
+            source_map=((2, SPAN),),
             signposts=(("ttl_all", "all of it"),),
         ),
     ),
     buffers=(Buffer("a_dfb", 3, "BFloat16", 1, 2),),
     operands=(),
     core_range=((0, 0), (1, 0)),
-)  # fmt: skip
+)
 
 
 def test_lines_are_given_once_and_whole(tmp_path: Path) -> None:
@@ -205,6 +208,7 @@ def test_the_columns_of_older_versions() -> None:
 
 # Watcher ------------------------------------------------------------------------------------------
 
+
 def core(x: int, y: int, waypoints: str, buffers: str = "") -> str:
     place = f"Device 0 worker core(x={x:2},y={y:2}) virtual(x={18 + x},y={18 + y})"
     return f"{place}: {waypoints}  rmsg:D0G|BNT h_id:  7 smsg:DGGG {buffers}"
@@ -238,8 +242,10 @@ def test_where_kernels_stand() -> None:
     all_standing = find_standing(OPERATION, WATCHER)
     found = {(at.kernel.name, at.processor.role, at.waypoint): at for at in all_standing}
     assert set(found) == {
-        ("write", "", "CWFW"), ("compute", "unpack", "R"), ("compute", "math", "MWDW")
-    }  # fmt: skip
+        ("write", "", "CWFW"),
+        ("compute", "unpack", "R"),
+        ("compute", "math", "MWDW"),
+    }
     assert all(at.nodes == [(0, 0), (1, 0)] for at in found.values())
     assert unread_buffers(OPERATION, WATCHER) == ["`a_dfb` holds 2 pages"]
     assert find_standing(OPERATION, []) == []

@@ -65,8 +65,10 @@ def test_tensors_of_an_old_ttnn(monkeypatch: pytest.MonkeyPatch, launches: Launc
         for position in range(4)
     ]
     compiled(*given)  # a stand-in has no version
-    monkeypatch.setattr("ttl.device.programs.check_version", lambda module, operation:
-                        readiness.check_version(_Named("ttnn"), operation))  # fmt: skip
+    monkeypatch.setattr(
+        "ttl.device.programs.check_version",
+        lambda module, operation: readiness.check_version(_Named("ttnn"), operation),
+    )
     given[0].position = 11  # so that the program is built anew
     with pytest.raises(ttl.UsageError, match=r"found 0\.69\.0, needs >= 0\.81") as caught:
         compiled(*given)

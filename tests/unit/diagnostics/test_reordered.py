@@ -109,11 +109,15 @@ def tensor(values: np.ndarray[Any, Any]) -> ttnn.Tensor:
     ("text", "of_column"),
     [
         (FORWARD, [3, 0, 1, 2]),
-        (FORWARD.replace("net = ", "nets = {0: ").replace("    ])\n", "    ])}\n")
-         .replace("net.", "nets[0]."), [3, 0, 1, 2]),
+        (
+            FORWARD.replace("net = ", "nets = {0: ")
+            .replace("    ])\n", "    ])}\n")
+            .replace("net.", "nets[0]."),
+            [3, 0, 1, 2],
+        ),
         (SCATTER_GATHER, [3, 3, 3, 3]),
     ],
-)  # fmt: skip
+)
 def test_the_program_in_the_help_runs(
     text: str, of_column: list[int], backend: str, tmp_path: Path, monkeypatch: Any
 ) -> None:

@@ -11,9 +11,14 @@ from ttl.diagnostics.diagnostic import ChipEffect, Diagnostic
 from ttl.diagnostics.render import render_json, render_text
 
 ERRORS = (
-    ChipEffect.WRONG_DATA, ChipEffect.RACE, ChipEffect.HANG, ChipEffect.REFUSED, ChipEffect.NO_MEANING, ChipEffect.NOT_RUN,
+    ChipEffect.WRONG_DATA,
+    ChipEffect.RACE,
+    ChipEffect.HANG,
+    ChipEffect.REFUSED,
+    ChipEffect.NO_MEANING,
+    ChipEffect.NOT_RUN,
     ChipEffect.ASKED,
-)  # fmt: skip
+)
 
 
 def test_what_does_harm_on_the_chip_is_an_error() -> None:
@@ -24,10 +29,14 @@ def test_what_does_harm_on_the_chip_is_an_error() -> None:
 @pytest.mark.parametrize(
     "code",
     [
-        codes.BUFFER_LEFTOVER, codes.POPPED_UNREAD, codes.BLOCK_NOT_RELEASED,
-        codes.RACE.mild, codes.OUTPUT_NOT_COVERED, codes.PIPE_UNUSED,
+        codes.BUFFER_LEFTOVER,
+        codes.POPPED_UNREAD,
+        codes.BLOCK_NOT_RELEASED,
+        codes.RACE.mild,
+        codes.OUTPUT_NOT_COVERED,
+        codes.PIPE_UNUSED,
     ],
-)  # fmt: skip
+)
 def test_what_the_chip_runs_rightly_is_a_warning(code) -> None:
     assert code.severity is Severity.WARNING
 

@@ -63,7 +63,7 @@ OPERATIONS = [
     "stablehlo.constant dense<0x7FF0000000000000> : tensor<f64>",
     "stablehlo.constant dense<> : tensor<0xf32>",
     'stablehlo.constant dense<"0x0000803F00000040"> : tensor<2xf32>',
-]  # fmt: skip
+]
 
 
 def module(operation: str) -> str:
@@ -120,7 +120,7 @@ REFUSED = [
     'stablehlo.constant dense<"0xZZ"> : tensor<2xf32>',
     "stablehlo.constant dense<0x1FF80> : tensor<bf16>",
     f"stablehlo.add %a, %a, %a : ({A}, {A}) -> {A}",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("operation", REFUSED)

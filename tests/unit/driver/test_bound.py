@@ -135,9 +135,12 @@ def test_a_bound_call_on_a_tensor_whose_memory_is_gone(backend: str) -> None:
 def test_operations_of_a_mesh_are_bound_device_by_device() -> None:
     mesh = ttnn.open_mesh_device(ttnn.MeshShape(1, 2))
     x = ttnn.from_torch(
-        np.zeros((32, 32), np.float32), dtype=ttnn.float32, layout=ttnn.TILE_LAYOUT, device=mesh,
+        np.zeros((32, 32), np.float32),
+        dtype=ttnn.float32,
+        layout=ttnn.TILE_LAYOUT,
+        device=mesh,
         mesh_mapper=ttnn.ReplicateTensorToMesh(mesh),
-    )  # fmt: skip
+    )
     with pytest.raises(ttl.UsageError, match="spread over a mesh"):
         scale.bind(x, x)
 

@@ -117,7 +117,11 @@ def test_the_command_shows_limits_and_prunes(tmp_path, monkeypatch, capsys):
 
 def test_sizes():
     assert [read_bytes(text) for text in ("7", "2k", "3MB", "1G", "none")] == [
-        7, 2048, 3 << 20, 1 << 30, 0,
-    ]  # fmt: skip
+        7,
+        2048,
+        3 << 20,
+        1 << 30,
+        0,
+    ]
     with pytest.raises(UsageError, match="PYTTLANG_CACHE_LIMIT=much: not a size in bytes"):
         config_of(Path("x"), PYTTLANG_CACHE_LIMIT="much")

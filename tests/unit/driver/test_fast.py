@@ -127,9 +127,11 @@ def program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 
 
 def test_the_option(
-    engines: list[str], program: str, monkeypatch: pytest.MonkeyPatch,
+    engines: list[str],
+    program: str,
+    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
-) -> None:  # fmt: skip
+) -> None:
     monkeypatch.setenv("TTL_BACKEND", "host")
     assert main(["run", "--fast", program, "1"]) == 0
     assert (capsys.readouterr().out, engines) == ("[6.0, 6.0]\n", ["sim", "host"])

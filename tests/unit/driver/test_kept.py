@@ -129,9 +129,12 @@ def process(folder: Path, text: str = PROGRAM + CALL, **variables: str) -> str:
         file.write_text(text)
     environment = {**os.environ, "TTL_BACKEND": "host", **variables}
     return subprocess.run(
-        [sys.executable, "-P", str(file)], env=environment, text=True, check=True,
+        [sys.executable, "-P", str(file)],
+        env=environment,
+        text=True,
+        check=True,
         stdout=subprocess.PIPE,
-    ).stdout.strip()  # fmt: skip
+    ).stdout.strip()
 
 
 def test_a_second_process_neither_compiles_nor_imports_the_compiler(folder: Path) -> None:

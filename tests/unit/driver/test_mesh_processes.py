@@ -77,9 +77,7 @@ def split(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 
 
 @pytest.mark.parametrize("backend", ["sim", "host"])
-def test_the_same_results(
-    backend: str, split: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_same_results(backend: str, split: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TTL_BACKEND", backend)
     operation = negating()
     x, y, composer = tensors()
@@ -123,9 +121,7 @@ def test_an_error_is_that_of_one_process(
     assert split == [4]
 
 
-def test_a_process_that_ends_is_an_error(
-    split: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_that_ends_is_an_error(split: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     parent = os.getpid()
 
     def leave(*_: Any) -> Any:

@@ -54,8 +54,10 @@ def test_the_help_renames_the_variable(only, tmp_path: Path) -> None:
     assert note.message == "PYTTL_CACHE is now PYTTLANG_CACHE"
     shown = subprocess.run(
         ["sh", "-c", f"{note.helps[0]}; echo $PYTTLANG_CACHE-$PYTTL_CACHE"],
-        capture_output=True, text=True, check=True,
-    ).stdout  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
     assert shown == f"{tmp_path}-\n"
     only(PYTTL_CACHE="/old", PYTTLANG_CACHE=str(tmp_path))
     (note,) = surroundings(Config.current())
@@ -69,8 +71,10 @@ def test_a_process_notes_an_old_name_once(tmp_path: Path, options: tuple[str, ..
     done = subprocess.run(
         [sys.executable, "-m", "ttl", "run", *options, "program.py"],
         env={**environment, "PYTTL_CACHE": str(tmp_path / "cache"), "PYTTL_CACHE_LIMIT": "none"},
-        cwd=tmp_path, capture_output=True, text=True,
-    )  # fmt: skip
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
     assert (done.returncode, done.stdout) == (0, "1024.0\n")
     assert done.stderr.count("note[TTL6018]") == 1
     both = "PYTTL_CACHE is now PYTTLANG_CACHE and PYTTL_CACHE_LIMIT is now PYTTLANG_CACHE_LIMIT"

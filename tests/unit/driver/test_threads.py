@@ -164,9 +164,7 @@ def test_traces_of_several_threads_do_not_mix(
     assert kinds == ["operation_start", "operation_end"] * THREADS
 
 
-def test_counts_of_several_threads_add_up(
-    driver: Driver, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_counts_of_several_threads_add_up(driver: Driver, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TTL_BACKEND", "host")
     monkeypatch.setenv("TTL_COUNTS", "1")
     operation = scaling(2.0)

@@ -39,8 +39,9 @@ def test_the_calls_of_all_nodes_are_recorded_with_their_operands(record: Any) ->
         names = Counter(recording.sites[row[0]].name for row in recording.of(node))
         assert names["noc_async_read_page"] == names["noc_async_write_page"] == 3
         assert names["exp_tile"] == 3 and names["cb_push_back"] == 6
-    reads = [row for row in recording.of(1)
-             if recording.sites[row[0]].name == "noc_async_read_page"]  # fmt: skip
+    reads = [
+        row for row in recording.of(1) if recording.sites[row[0]].name == "noc_async_read_page"
+    ]
     assert [int(row[1]) & 0xFFFFFF for row in reads] == [3, 4, 5]
     assert all(kind_of(int(row[1])) == TENSOR and row[2] == 2048 for row in reads)
 

@@ -17,7 +17,11 @@ def step(name: str, line: int, begin: float, end: float, **details: Any) -> Step
 
 
 READ = KernelTimeline(
-    (NODE,), "read", "program.py", 1.0, 9.0,
+    (NODE,),
+    "read",
+    "program.py",
+    1.0,
+    9.0,
     (
         step("cb_reserve_back", 5, 1.0, 1.5, buffer="x_dfb", pages=1),
         step("noc_async_read_page", 6, 1.5, 2.0, transfers=1, bytes=2048),
@@ -29,7 +33,7 @@ READ = KernelTimeline(
         step("cb_push_back", 5, 8.5, 9.0, buffer="x_dfb", pages=1),
     ),
     (),
-)  # fmt: skip
+)
 MADE = Timeline("twice", 10.0, (READ,))
 
 
@@ -40,15 +44,19 @@ def events(*kinds: tuple[str, str, int]) -> list[dict[str, Any]]:
     ]
     whole = {"node": [], "kernel": "", "subject": "twice", "line": 0}
     all_of_them = [
-        {"kind": "operation_start", **whole}, *own, {"kind": "operation_end", **whole},
-    ]  # fmt: skip
+        {"kind": "operation_start", **whole},
+        *own,
+        {"kind": "operation_end", **whole},
+    ]
     return [{"tick": tick, "value": 0, **event} for tick, event in enumerate(all_of_them)]
 
 
 ROUND = (
-    ("buffer_reserve", "x_dfb", 5), ("copy_start", "x", 6), ("copy_end", "x", 7),
+    ("buffer_reserve", "x_dfb", 5),
+    ("copy_start", "x", 6),
+    ("copy_end", "x", 7),
     ("buffer_push", "x_dfb", 5),
-)  # fmt: skip
+)
 
 
 def times(*kinds: tuple[str, str, int]) -> list[float]:

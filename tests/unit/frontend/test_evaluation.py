@@ -80,16 +80,27 @@ def inside_loops(depth: int, lines: list[str]) -> list[str]:
 
 
 def double_buffered(depth: int) -> list[str]:
-    step = ["following = dfb.reserve()", "next_tx = ttl.copy(a[0, 0], following)", "tx.wait()",
-            "block.push()", "block, tx = following, next_tx"]  # fmt: skip
+    step = [
+        "following = dfb.reserve()",
+        "next_tx = ttl.copy(a[0, 0], following)",
+        "tx.wait()",
+        "block.push()",
+        "block, tx = following, next_tx",
+    ]
     start = ["block = dfb.reserve()", "tx = ttl.copy(a[0, 0], block)"]
     return [*start, *inside_loops(depth, step), "tx.wait()", "block.push()"]
 
 
 def started_late(depth: int) -> list[str]:
     """The first iteration has no transfer to wait for: it stands apart, at each level."""
-    step = ["block = dfb.reserve()", "tx = ttl.copy(a[0, 0], block)", "if before is not None:",
-            "    before[0].wait()", "    before[1].push()", "before = (tx, block)"]  # fmt: skip
+    step = [
+        "block = dfb.reserve()",
+        "tx = ttl.copy(a[0, 0], block)",
+        "if before is not None:",
+        "    before[0].wait()",
+        "    before[1].push()",
+        "before = (tx, block)",
+    ]
     end = ["before[0].wait()", "before[1].push()"]
     return ["before = None", *inside_loops(depth, step), *end]
 
@@ -125,9 +136,15 @@ def loops_in(translation: Counting) -> int:
 def test_a_loop_is_cut_where_its_condition_changes(tmp_path: Path) -> None:
     """All but the last iteration are a loop; the condition is evaluated for both of its sides."""
     start = ["block = dfb.reserve()", "tx = ttl.copy(a[0, 0], block)", "for i in range(3000):"]
-    step = ["if i + 1 < 3000:", "    following = dfb.reserve()",
-            "    next_tx = ttl.copy(a[0, 0], following)", "tx.wait()", "block.push()",
-            "if i + 1 < 3000:", "    block, tx = following, next_tx"]  # fmt: skip
+    step = [
+        "if i + 1 < 3000:",
+        "    following = dfb.reserve()",
+        "    next_tx = ttl.copy(a[0, 0], following)",
+        "tx.wait()",
+        "block.push()",
+        "if i + 1 < 3000:",
+        "    block, tx = following, next_tx",
+    ]
     translation = evaluated([*start, *(f"    {line}" for line in step)], tmp_path)
     assert not translation.state.mistakes
     assert max(translation.counts.values()) <= 6 and loops_in(translation) == 1
@@ -135,8 +152,12 @@ def test_a_loop_is_cut_where_its_condition_changes(tmp_path: Path) -> None:
 
 def test_iterations_stand_apart_until_their_state_comes_back(tmp_path: Path) -> None:
     """Two are apart, then two are the body of a loop, and one is left."""
-    lines = ["one, other = dfb.reserve(), dfb.reserve()", "for i in range(2999):",
-             "    ttl.copy(a[0, 0], one).wait()", "    one, other = other, one"]  # fmt: skip
+    lines = [
+        "one, other = dfb.reserve(), dfb.reserve()",
+        "for i in range(2999):",
+        "    ttl.copy(a[0, 0], one).wait()",
+        "    one, other = other, one",
+    ]
     translation = evaluated(lines, tmp_path)
     ops = [op.becomes for op in translation.entry.walk()]
     assert not translation.state.mistakes
@@ -144,9 +165,16 @@ def test_iterations_stand_apart_until_their_state_comes_back(tmp_path: Path) -> 
 
 
 def test_what_is_refused_is_not_tried_more_often_in_deeper_loops(tmp_path: Path) -> None:
-    step = ["block = dfb.reserve()", "tx = ttl.copy(a[0, 0], block)", "if before is not None:",
-            "    before[0].wait()", "    before[1].push()", "k += 1",
-            "before = (tx, block) if k % 3 else older", "older = (tx, block)"]  # fmt: skip
+    step = [
+        "block = dfb.reserve()",
+        "tx = ttl.copy(a[0, 0], block)",
+        "if before is not None:",
+        "    before[0].wait()",
+        "    before[1].push()",
+        "k += 1",
+        "before = (tx, block) if k % 3 else older",
+        "older = (tx, block)",
+    ]
     start = ["before = None", "older = None", "k = 0"]
     found = [evaluated([*start, *inside_loops(depth, step)], tmp_path) for depth in (2, 5)]
     assert all(each.state.mistakes for each in found)
@@ -155,8 +183,11 @@ def test_what_is_refused_is_not_tried_more_often_in_deeper_loops(tmp_path: Path)
 
 
 def test_loops_in_a_row_are_evaluated_once(tmp_path: Path) -> None:
-    loop = ["for i in range(2000):", "    with dfb.reserve() as block:",
-            "        ttl.copy(a[0, 0], block).wait()"]  # fmt: skip
+    loop = [
+        "for i in range(2000):",
+        "    with dfb.reserve() as block:",
+        "        ttl.copy(a[0, 0], block).wait()",
+    ]
     translation = evaluated(loop * 100, tmp_path)
     assert sum(translation.counts.values()) == 300
 
@@ -181,9 +212,16 @@ def test_a_rotating_reader_is_not_refused_for_what_was_only_tried(tmp_path: Path
 
 
 def test_conditions_on_ways_that_were_dropped_do_not_count(tmp_path: Path) -> None:
-    step = ["k += 1", "if k < 27:", "    following = dfb.reserve()",
-            "    next_tx = ttl.copy(a[0, 0], following)", "tx.wait()", "block.push()",
-            "if k < 27:", "    block, tx = following, next_tx"]  # fmt: skip
+    step = [
+        "k += 1",
+        "if k < 27:",
+        "    following = dfb.reserve()",
+        "    next_tx = ttl.copy(a[0, 0], following)",
+        "tx.wait()",
+        "block.push()",
+        "if k < 27:",
+        "    block, tx = following, next_tx",
+    ]
     start = ["block = dfb.reserve()", "tx = ttl.copy(a[0, 0], block)", "k = 0"]
     lines = [*start, *(line.replace("3000", "3") for line in inside_loops(3, step))]
     build_module(program(lines, tmp_path), TARGET).verify()
@@ -206,8 +244,11 @@ def test_a_branch_that_only_calculates_is_a_selection(tmp_path: Path) -> None:
 
 def test_what_is_dropped_leaves_nothing(tmp_path: Path) -> None:
     """A loop over a list of blocks is tried as a loop, then unrolled: no acquire stays behind."""
-    lines = ["blocks = [dfb.reserve(), dfb.reserve()]", "for i in range(2):",
-             "    blocks[i].push()"]  # fmt: skip
+    lines = [
+        "blocks = [dfb.reserve(), dfb.reserve()]",
+        "for i in range(2):",
+        "    blocks[i].push()",
+    ]
     ops = [op.becomes for op in evaluated(lines, tmp_path).entry.walk()]
     assert ops.count(ttl_dialect.ReserveOp) == 2 and ops.count(ttl_dialect.PushOp) == 2
     assert scf.ForOp not in ops

@@ -144,9 +144,7 @@ CASES = {
     "truth of a range": Case(
         "TTL7003", "the truth of a range", read="[[if range(row):\n                pass]]"
     ),
-    "kernel that returns": Case(
-        "TTL1043", "kernel `read` returns a value", read="[[return row]]"
-    ),
+    "kernel that returns": Case("TTL1043", "kernel `read` returns a value", read="[[return row]]"),
     "condition on a block": Case(
         "TTL1042",
         "a block has as many truth values as elements, not one",
@@ -486,9 +484,7 @@ def test_the_end_of_the_process_is_not_for_the_simulator_either(tmp_path: Path) 
 def test_columns_count_characters(tmp_path: Path) -> None:
     """Python counts bytes; people and editors do not."""
     text, places = without_marks(
-        TEMPLATE.replace("COMPUTE", "é = 'äöü'; y_blk.store([[id(a_blk)]])").replace(
-            "READ", COPY
-        )
+        TEMPLATE.replace("COMPUTE", "é = 'äöü'; y_blk.store([[id(a_blk)]])").replace("READ", COPY)
     )
     (diagnostic,) = compile_text(text, tmp_path)
     assert [place(diagnostic)] == places

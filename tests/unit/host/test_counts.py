@@ -112,12 +112,17 @@ def test_what_a_call_calls_in_turn_is_not_counted(tiny, cache_dir):
     launch(replace(compiled, device_api="0.69"), [], cache_dir=cache_dir, counts=counts)
     assert counts.calls == dict.fromkeys(
         (
-            "binary_op_init_common", "add_tiles_init", "mm_block_init_short", "copy_tile_init",
-            "mul_bcast_rows_init_short", "reconfig_data_format", "tile_regs_acquire",
+            "binary_op_init_common",
+            "add_tiles_init",
+            "mm_block_init_short",
+            "copy_tile_init",
+            "mul_bcast_rows_init_short",
+            "reconfig_data_format",
+            "tile_regs_acquire",
             "pack_tile_block",
         ),
         1,
-    )  # fmt: skip
+    )
 
 
 def test_what_a_recording_has_of_calls(tiny, cache_dir):

@@ -32,11 +32,23 @@ HEADERS = sorted(FILES | ROWS.keys())
 OWN_HEADERS = {"hostdevcommon/kernel_calls.h", "hostdevcommon/recorded_calls.h"}
 # Declared by headers that the real ones include, and those that are the runtime's own.
 ELSEWHERE = {
-    "get_virtual_coord_from_worker_logical_coord", "invalidate_l1_cache", "get_noc_addr",
-    "get_noc_multicast_addr", "is_uint32_format", "is_bfp8_b_format", "is_bfp4_b_format",
-    "riscv_wait", "get_threshold", "reg_read", "ttl_named_argument", "ttl_same_text",
-    "check_not_posted", "local_source", "local_target", "size_in_state",  # private
-}  # fmt: skip
+    "get_virtual_coord_from_worker_logical_coord",
+    "invalidate_l1_cache",
+    "get_noc_addr",
+    "get_noc_multicast_addr",
+    "is_uint32_format",
+    "is_bfp8_b_format",
+    "is_bfp4_b_format",
+    "riscv_wait",
+    "get_threshold",
+    "reg_read",
+    "ttl_named_argument",
+    "ttl_same_text",
+    "check_not_posted",
+    "local_source",
+    "local_target",
+    "size_in_state",  # private
+}
 
 
 @cache

@@ -39,17 +39,32 @@ def binary(name: str, data_format: str = "") -> str:
 
 PLAIN = ("add_int_tile", "sub_int_tile", "rsub_int_tile")
 HEADERS = (
-    "add_int_sfpu.h", "sub_int_sfpu.h", "mul_int_sfpu.h", "div_int32_floor.h", "binary_comp.h",
-    "binary_bitwise_sfpu.h", "binary_max_min.h", "binary_remainder.h", "binary_fmod.h",
+    "add_int_sfpu.h",
+    "sub_int_sfpu.h",
+    "mul_int_sfpu.h",
+    "div_int32_floor.h",
+    "binary_comp.h",
+    "binary_bitwise_sfpu.h",
+    "binary_max_min.h",
+    "binary_remainder.h",
+    "binary_fmod.h",
     "binary_shift.h",
-)  # fmt: skip
+)
 ANY_FORMAT = {
-    "add_int_tile": np.add, "sub_int_tile": np.subtract, "rsub_int_tile": lambda a, b: b - a,
-    "mul_int_tile": np.multiply, "bitwise_and_binary_tile": np.bitwise_and,
-    "bitwise_or_binary_tile": np.bitwise_or, "bitwise_xor_binary_tile": np.bitwise_xor,
-    "eq_int_tile": np.equal, "ne_int_tile": np.not_equal, "lt_int_tile": np.less,
-    "le_int_tile": np.less_equal, "gt_int_tile": np.greater, "ge_int_tile": np.greater_equal,
-}  # fmt: skip
+    "add_int_tile": np.add,
+    "sub_int_tile": np.subtract,
+    "rsub_int_tile": lambda a, b: b - a,
+    "mul_int_tile": np.multiply,
+    "bitwise_and_binary_tile": np.bitwise_and,
+    "bitwise_or_binary_tile": np.bitwise_or,
+    "bitwise_xor_binary_tile": np.bitwise_xor,
+    "eq_int_tile": np.equal,
+    "ne_int_tile": np.not_equal,
+    "lt_int_tile": np.less,
+    "le_int_tile": np.less_equal,
+    "gt_int_tile": np.greater,
+    "ge_int_tile": np.greater_equal,
+}
 SIGNED_ONLY = {
     "div_int32_floor_tile": np.floor_divide,
     "div_int32_trunc_tile": lambda a, b: np.trunc(a / b).astype(np.int64),
@@ -144,13 +159,18 @@ def test_one_operand(run_compute):
         formats=["Int32"],
         output_format="Int32",
         headers=(
-            "compute_kernel_api.h", "eltwise_unary/negative.h", "eltwise_unary/rsub.h",
-            "eltwise_unary/binop_with_scalar.h", "eltwise_unary/clamp.h", "eltwise_unary/comp.h",
-            "eltwise_unary/bitwise.h", "eltwise_unary/bitwise_not.h",
+            "compute_kernel_api.h",
+            "eltwise_unary/negative.h",
+            "eltwise_unary/rsub.h",
+            "eltwise_unary/binop_with_scalar.h",
+            "eltwise_unary/clamp.h",
+            "eltwise_unary/comp.h",
+            "eltwise_unary/bitwise.h",
+            "eltwise_unary/bitwise_not.h",
             "eltwise_unary/logical_not.h",
         ),
         fp32_dest_acc_en=True,
-    )  # fmt: skip
+    )
     for result, (call, meaning) in zip(results, UNARY.items(), strict=True):
         wanted = meaning(x).astype(np.int64).astype(np.int32)
         np.testing.assert_array_equal(result, wanted, err_msg=call)
@@ -223,8 +243,9 @@ def test_reductions_of_a_tile(run_compute, data_format):
     matrix = np.resize(A, (32, 32)).astype(dtype)
     faces = [matrix[i : i + 16, j : j + 16].ravel() for i in (0, 16) for j in (0, 16)]
     pools = {"SUM": np.sum, "MAX": np.max, "MIN": np.min}
-    calls = {(pool, dim): reduction(pool, data_format, dim) for pool in pools
-             for dim in ("ROW", "COL")}  # fmt: skip
+    calls = {
+        (pool, dim): reduction(pool, data_format, dim) for pool in pools for dim in ("ROW", "COL")
+    }
     results = run_compute(
         kernel_of(list(calls.values()), 1),
         [[np.concatenate(faces)]],
@@ -306,12 +327,15 @@ void kernel_main() {{
     ):
         kernels = [
             tiny.make_kernel(
-                "compute", ThreadKind.COMPUTE, tiny.compute_source(copy.format(0, 1)), (),
+                "compute",
+                ThreadKind.COMPUTE,
+                tiny.compute_source(copy.format(0, 1)),
+                (),
                 ComputeConfig(fp32_dest_acc_en=True),
             ),
             tiny.make_kernel("read", ThreadKind.READER, reads.format(2, to_l1), (0,)),
             tiny.make_kernel("write", ThreadKind.WRITER, reads.format(4, to_dram), (1,)),
-        ]  # fmt: skip
+        ]
         buffers = [tiny.make_buffer(f"b{i}", i, 1, 1, name) for i, name in enumerate(formats)]
         tensors = [tiny.Tensor(given), tiny.Tensor(np.zeros_like(wanted))]
         launch(tiny.make_operation(kernels, buffers, 2), tensors, cache_dir=cache_dir)

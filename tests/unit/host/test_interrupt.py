@@ -74,8 +74,9 @@ def test_ctrl_c_before_a_run_has_begun() -> None:
     def interrupted(*_: object) -> int:
         raise KeyboardInterrupt
 
-    runtime = SimpleNamespace(ttl_begin=interrupted, ttl_stop=lambda *_: None,
-                              ttl_wait=lambda *_: 1)  # fmt: skip
+    runtime = SimpleNamespace(
+        ttl_begin=interrupted, ttl_stop=lambda *_: None, ttl_wait=lambda *_: 1
+    )
     program = SimpleNamespace(struct=ctypes.c_int())
     report = execution.ReportStruct()
     assert isinstance(execution.execute(runtime, program, report), KeyboardInterrupt)

@@ -50,14 +50,15 @@ BREAKS = {
     "it ends while it is loaded": ("", "SIGABRT"),
     "memory that is not the kernel's": ("raise(9);", "SIGKILL"),
     "an answer of its own": (
-        "for (int fd = 3; fd < 40; ++fd) write(fd, HEAD, 16);", "what it reported cannot be read",
+        "for (int fd = 3; fd < 40; ++fd) write(fd, HEAD, 16);",
+        "what it reported cannot be read",
     ),
     "a report that names nothing": (
         "for (int fd = 3; fd < 40; ++fd) { write(fd, SIZE, 8); write(fd, REPORT, sizeof(REPORT)); }"
         "pause();",
         "what it reported cannot be read",
     ),
-}  # fmt: skip
+}
 AT_LOADING = "__attribute__((constructor)) static void first() { abort(); }"
 ANSWERS = """
 static const char HEAD[] = "xxxxxxxxxxxxxxxx";

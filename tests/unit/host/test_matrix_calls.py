@@ -65,8 +65,9 @@ mul_tiles_bcast_cols(0, 1, 0, 0, 0); mul_tiles_bcast_cols(0, 1, 0, 0, 0);"""
     np.testing.assert_array_equal(to_matrix(result[0]), X + Y[:, :1])
 
 
-@pytest.mark.parametrize(("form", "kept"), [("ROW", X[:1, :]), ("COL", X[:, :1]),
-                                            ("SCALAR", X[:1, :1]), ("NONE", X)])  # fmt: skip
+@pytest.mark.parametrize(
+    ("form", "kept"), [("ROW", X[:1, :]), ("COL", X[:, :1]), ("SCALAR", X[:1, :1]), ("NONE", X)]
+)
 def test_unary_broadcast(run_compute, form, kept):
     template = f"<BroadcastType::{form}>"
     math = f"unary_bcast_init{template}(0);unary_bcast{template}(0, 0, 0);"
@@ -89,9 +90,12 @@ unary_bcast<BroadcastType::ROW>(0, 0, 0);unary_bcast<BroadcastType::ROW>(0, 1, 1
 tile_regs_commit();tile_regs_wait();pack_tile(0, 1);pack_tile(1, 1);tile_regs_release();
 cb_push_back(1, 2);cb_pop_front(0, 2);"""
     result = run_compute(
-        body, [[to_tile(X), to_tile(Y)]], output_tiles=2, headers=("bcast.h",),
+        body,
+        [[to_tile(X), to_tile(Y)]],
+        output_tiles=2,
+        headers=("bcast.h",),
         fp32_dest_acc_en=True,
-    )  # fmt: skip
+    )
     wanted = np.concatenate([half_slot(X[0]), half_slot(Y[0])])
     np.testing.assert_array_equal(to_matrix(result[0]), wanted)
     assert not result[1].any()
@@ -147,9 +151,13 @@ TF32 = {
 @pytest.mark.parametrize("math", TF32)
 def test_sources_cut_float32_off_to_tf32(run_compute, math):
     result = run_compute(
-        section(math), [[FINE], [1.0]], formats=["Float32"] * 2, output_format="Float32",
-        headers=("bcast.h", "matmul.h", "reduce.h", "transpose.h"), fp32_dest_acc_en=True,
-    )  # fmt: skip
+        section(math),
+        [[FINE], [1.0]],
+        formats=["Float32"] * 2,
+        output_format="Float32",
+        headers=("bcast.h", "matmul.h", "reduce.h", "transpose.h"),
+        fp32_dest_acc_en=True,
+    )
     assert result[0, 0] == TF32[math]
 
 
@@ -158,17 +166,25 @@ def test_a_maximum_of_rows_has_the_digits_of_its_scaler(run_compute, scaler, kep
     form = "<PoolType::MAX, ReduceDim::REDUCE_ROW>"
     math = f"reduce_init{form}(0, 1, 2);reduce_tile{form}(0, 1, 0, 0, 0);"
     result = run_compute(
-        section(math), [[3 + 2.0**-8], [1.0]], formats=["Float32", scaler],
-        output_format="Float32", headers=("reduce.h",), fp32_dest_acc_en=True,
-    )  # fmt: skip
+        section(math),
+        [[3 + 2.0**-8], [1.0]],
+        formats=["Float32", scaler],
+        output_format="Float32",
+        headers=("reduce.h",),
+        fp32_dest_acc_en=True,
+    )
     assert result[0, 0] == kept
 
 
 def test_what_is_unpacked_to_dst_keeps_all_digits(run_compute):
     result = run_compute(
-        section("copy_init(0);copy_tile(0, 0, 0);", inputs=1), [[FINE]], formats=["Float32"],
-        output_format="Float32", unpack_to_dest=True, fp32_dest_acc_en=True,
-    )  # fmt: skip
+        section("copy_init(0);copy_tile(0, 0, 0);", inputs=1),
+        [[FINE]],
+        formats=["Float32"],
+        output_format="Float32",
+        unpack_to_dest=True,
+        fp32_dest_acc_en=True,
+    )
     assert (result == FINE).all()
 
 
@@ -291,26 +307,32 @@ cb_push_back(1, 1);cb_pop_front(0, 1);"""
 
 REFUSED = {
     "needs the init of its own form": (
-        "add_bcast_rows_init(0, 1);\nadd_tiles_bcast_cols(0, 1, 0, 0, 0);", "bcast.h",
+        "add_bcast_rows_init(0, 1);\nadd_tiles_bcast_cols(0, 1, 0, 0, 0);",
+        "bcast.h",
     ),
     "add_tiles needs the init of its own form": (
-        "add_bcast_rows_init(0, 1);\nadd_tiles(0, 1, 0, 0, 0);", "bcast.h",
+        "add_bcast_rows_init(0, 1);\nadd_tiles(0, 1, 0, 0, 0);",
+        "bcast.h",
     ),
     "transpose_tile needs transpose_init, but the last init was copy_init": (
-        "copy_init(0);\ntranspose_tile(0, 0, 0);", "transpose.h",
+        "copy_init(0);\ntranspose_tile(0, 0, 0);",
+        "transpose.h",
     ),
     "reduce_tile needs reduce_init": (
-        "\nreduce_tile<PoolType::SUM, ReduceDim::REDUCE_ROW>(0, 1, 0, 0, 0);", "reduce.h",
+        "\nreduce_tile<PoolType::SUM, ReduceDim::REDUCE_ROW>(0, 1, 0, 0, 0);",
+        "reduce.h",
     ),
     "one number in row 0 of each": (
         "reduce_init<PoolType::SUM, ReduceDim::REDUCE_ROW>(0, 1, 2);\n"
-        "reduce_tile<PoolType::SUM, ReduceDim::REDUCE_ROW>(1, 0, 0, 0, 0);", "reduce.h",
+        "reduce_tile<PoolType::SUM, ReduceDim::REDUCE_ROW>(1, 0, 0, 0, 0);",
+        "reduce.h",
     ),
     "a maximum needs the scaler 1": (
         "reduce_init<PoolType::MAX, ReduceDim::REDUCE_ROW>(0, 1, 2);\n"
-        "reduce_tile<PoolType::MAX, ReduceDim::REDUCE_ROW>(0, 1, 0, 0, 0);", "reduce.h",
+        "reduce_tile<PoolType::MAX, ReduceDim::REDUCE_ROW>(0, 1, 0, 0, 0);",
+        "reduce.h",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("message", REFUSED)
@@ -344,8 +366,12 @@ def test_sources_of_a_sum_over_rows_are_swapped(run_compute):
 FACTOR = 1 + 2.0**-4 + 2.0**-5 + 2.0**-6 + 2.0**-7
 FIRST_OF_A, FIRST_OF_B = 1 + 2.0**-4, FACTOR - 2.0**-7
 WIDE_FACTOR = FACTOR + 2.0**-9 + 2.0**-10
-BY_FIDELITY = {"LoFi": (FIRST_OF_A, FIRST_OF_B), "HiFi2": (FACTOR, FIRST_OF_B),
-               "HiFi3": (FACTOR, FACTOR), "HiFi4": (FACTOR, FACTOR)}  # fmt: skip
+BY_FIDELITY = {
+    "LoFi": (FIRST_OF_A, FIRST_OF_B),
+    "HiFi2": (FACTOR, FIRST_OF_B),
+    "HiFi3": (FACTOR, FACTOR),
+    "HiFi4": (FACTOR, FACTOR),
+}
 PRODUCTS = {
     "elements": ("mul_init(0, 1);mul_tiles(0, 1, 0, 0, 0);", 1),
     "columns": ("mul_bcast_cols_init(0, 1);mul_tiles_bcast_cols(0, 1, 0, 0, 0);", 1),
@@ -359,9 +385,13 @@ def test_a_product_takes_the_digits_of_its_phases(run_compute, form, fidelity):
     math, terms = PRODUCTS[form]
     in_a, in_b = BY_FIDELITY[fidelity]
     result = run_compute(
-        section(math), [[FACTOR], [FACTOR]], headers=("bcast.h",), output_format="Float32",
-        fp32_dest_acc_en=True, math_fidelity=fidelity,
-    )  # fmt: skip
+        section(math),
+        [[FACTOR], [FACTOR]],
+        headers=("bcast.h",),
+        output_format="Float32",
+        fp32_dest_acc_en=True,
+        math_fidelity=fidelity,
+    )
     assert result[0, 0] == np.float32(terms * in_a * in_b)
 
 
@@ -369,9 +399,13 @@ def test_a_product_takes_the_digits_of_its_phases(run_compute, form, fidelity):
 def test_source_a_loses_the_last_digit_of_a_tf32_factor(run_compute, form):
     math, terms = PRODUCTS[form]
     result = run_compute(
-        section(math), [[WIDE_FACTOR], [WIDE_FACTOR]], formats=("Float32", "Float32"),
-        headers=("bcast.h",), output_format="Float32", fp32_dest_acc_en=True,
-    )  # fmt: skip
+        section(math),
+        [[WIDE_FACTOR], [WIDE_FACTOR]],
+        formats=("Float32", "Float32"),
+        headers=("bcast.h",),
+        output_format="Float32",
+        fp32_dest_acc_en=True,
+    )
     wanted = terms * WIDE_FACTOR * (WIDE_FACTOR - 2.0**-10)
     assert abs(result[0, 0] - wanted) < terms * 2.0**-20
 
@@ -381,8 +415,12 @@ def test_sums_lose_it_where_they_are_in_source_a(run_compute, dim, in_a):
     template = f"<PoolType::SUM, ReduceDim::REDUCE_{dim}>"
     math = f"reduce_init{template}(0, 1, 2);reduce_tile{template}(0, 1, 0, 0, 0);reduce_uninit();"
     result = run_compute(
-        section(math), [[WIDE_FACTOR], [1.0]], formats=("Float32", "Float32"),
-        headers=("reduce.h",), output_format="Float32", fp32_dest_acc_en=True,
-    )  # fmt: skip
+        section(math),
+        [[WIDE_FACTOR], [1.0]],
+        formats=("Float32", "Float32"),
+        headers=("reduce.h",),
+        output_format="Float32",
+        fp32_dest_acc_en=True,
+    )
     terms = 1024 if dim == "SCALAR" else 32
     assert result[0, 0] == terms * (WIDE_FACTOR - in_a * 2.0**-10)

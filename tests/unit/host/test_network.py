@@ -42,11 +42,13 @@ noc_async_write_barrier();"""
 BARRIERS = {
     "all there": ("noc_async_read_barrier();", "noc_async_write_barrier();", True),
     "writes flushed is enough to pop": (
-        "noc_async_read_barrier();", "noc_async_writes_flushed();", True,
+        "noc_async_read_barrier();",
+        "noc_async_writes_flushed();",
+        True,
     ),
     "no read barrier before push": ("", "noc_async_write_barrier();", False),
     "no write barrier before pop": ("noc_async_read_barrier();", "", False),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("seed", [None, 0, 7])
@@ -113,9 +115,12 @@ if (my_x[0] == there.x) {
   noc_async_atomic_barrier();
 }"""
     pages = run(
-        tiny, cache_dir, {"read": (READ, body)}, corner=(1, 0),
+        tiny,
+        cache_dir,
+        {"read": (READ, body)},
+        corner=(1, 0),
         semaphores=[SemaphorePlan(0), SemaphorePlan(1, 3)],
-    )  # fmt: skip
+    )
     np.testing.assert_array_equal(pages[1], pages[0])
 
 
@@ -130,10 +135,12 @@ def test_arguments_of_a_core(tiny, cache_dir):
 
 
 POLLS = {
-    "buffer": ("while (!cb_pages_available_at_front(0, 1));", "cb_reserve_back(0, 1);"
-               "cb_push_back(0, 1);"),
+    "buffer": (
+        "while (!cb_pages_available_at_front(0, 1));",
+        "cb_reserve_back(0, 1);cb_push_back(0, 1);",
+    ),
     "word": ("while (*p != 5) invalidate_l1_cache();", "noc_semaphore_set(p, 5);"),
-}  # fmt: skip
+}
 POINTER = """volatile tt_l1_ptr uint32_t* p =
     reinterpret_cast<volatile tt_l1_ptr uint32_t*>((uintptr_t)get_semaphore(0)); (void)p;\n"""
 
@@ -142,10 +149,13 @@ POINTER = """volatile tt_l1_ptr uint32_t* p =
 def test_polling_lets_others_run(tiny, cache_dir, what):
     poll, change = POLLS[what]
     kernels = {
-        "read": (READ, f"{POINTER}{poll}" + ("cb_wait_front(0, 1); cb_pop_front(0, 1);"
-                                             if what == "buffer" else "")),
+        "read": (
+            READ,
+            f"{POINTER}{poll}"
+            + ("cb_wait_front(0, 1); cb_pop_front(0, 1);" if what == "buffer" else ""),
+        ),
         "write": (WRITE, POINTER + change),
-    }  # fmt: skip
+    }
     run(tiny, cache_dir, kernels, semaphores=[SemaphorePlan(0)])
     with pytest.raises(KernelFault) as caught:
         run(

@@ -30,9 +30,10 @@ def run(tiny, cache_dir, body: str, before: str = "", nodes: int = 1) -> None:
 WILD = {
     "a pointer to nowhere": ("*reinterpret_cast<volatile uint32_t*>((uintptr_t)64) = 1;", "0x40"),
     "L1 of no node": (
-        "*reinterpret_cast<volatile uint32_t*>((uintptr_t)0xfffffff0u) = 1;", "0xfffffff0",
+        "*reinterpret_cast<volatile uint32_t*>((uintptr_t)0xfffffff0u) = 1;",
+        "0xfffffff0",
     ),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", WILD)

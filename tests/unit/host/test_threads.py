@@ -176,8 +176,13 @@ def test_nodes_that_poll_see_what_lands(tiny, cache_dir, threads, barrier):
 @pytest.mark.parametrize("threads", THREADS)
 def test_nodes_that_poll_in_vain_are_found(tiny, cache_dir, threads):
     with pytest.raises(KernelFault, match="steps"):
-        run(tiny, cache_dir, POLLING.replace("x == 7", "x == 9") % "", threads=threads,
-            step_budget=100_000)  # fmt: skip
+        run(
+            tiny,
+            cache_dir,
+            POLLING.replace("x == 7", "x == 9") % "",
+            threads=threads,
+            step_budget=100_000,
+        )
 
 
 def test_two_runs_at_once(tiny, cache_dir):

@@ -134,8 +134,9 @@ def test_packed_bfloat16(tables, has_nan):
     """Ties go to even; a not-a-number does not become an infinity, and is quiet."""
     values = _random(1)
     values[7:11] = np.array([0x3F808000, 0x3F818000, 0x7F7FFFFF, 0x80000001], np.uint32).view("f4")
-    values[11:14] = np.array([0x7F800001, 0xFFC00000, 0x7FFFFFFF] if has_nan else [0, 1, 2],
-                             np.uint32).view("f4")  # fmt: skip
+    values[11:14] = np.array(
+        [0x7F800001, 0xFFC00000, 0x7FFFFFFF] if has_nan else [0, 1, 2], np.uint32
+    ).view("f4")
     bits = values.view(np.uint32)
     rounded = (bits.astype(np.uint64) + 0x7FFF + (bits >> 16 & 1)) >> 16
     expected = np.where(np.isnan(values), bits >> 16 | 0x40, rounded).astype(np.uint16)

@@ -80,9 +80,13 @@ def comparisons(name: Callable[[str], str], meaning: Callable[..., np.ndarray]) 
 
 
 COMPARE = {
-    "eq": np.equal, "ne": np.not_equal, "lt": np.less, "le": np.less_equal,
-    "gt": np.greater, "ge": np.greater_equal,
-}  # fmt: skip
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
 SIGNED = (-3.5, -2.0, -1.0, -0.75, -0.3, -0.0, 0.0, 0.25, 0.5, 1.0, 1.7, 2.5, 5.0, 12.0)
 SPECIAL = (INF, -INF, NAN)
 POSITIVE = (0.0, 0.0078125, 0.3, 0.5, 1.0, 1.1, 2.0, 3.0, 10.0, 77.0, INF)
@@ -436,9 +440,11 @@ def test_rdiv_rounds_the_reciprocal_and_cuts_off_the_product(run_compute):
     calls = "rdiv_tile(0, {v});", "rdiv_tile<RoundingMode::Floor>(0, {v});"
     rows = [Row("rdiv_tile_init()", call.format(v=bits(1.7)), np.positive) for call in calls]
     headers = (
-        "eltwise_unary/binop_with_scalar.h", "eltwise_unary/elu.h", "eltwise_unary/rounding.h",
+        "eltwise_unary/binop_with_scalar.h",
+        "eltwise_unary/elu.h",
+        "eltwise_unary/rounding.h",
         "eltwise_unary/rdiv.h",
-    )  # fmt: skip
+    )
     tile = np.resize(np.array([3.0, 0.5], np.float32), 1024)
     narrow = run_compute(kernel_of(rows, 1), [[tile]], output_tiles=2, headers=headers)
     assert narrow[0, :2].tolist() == [float(np.uint32(0x3F110000).view(np.float32)), 3.390625]
@@ -477,11 +483,14 @@ def test_selection(run_compute, wide):
         formats=[operand_format] * 3,
         output_format=operand_format,
         headers=(
-            "eltwise_unary/where.h", "copy_dest_values.h", "eltwise_unary/logical_not.h", "mask.h",
+            "eltwise_unary/where.h",
+            "copy_dest_values.h",
+            "eltwise_unary/logical_not.h",
+            "mask.h",
         ),
         fp32_dest_acc_en=wide,
         unpack_to_dest=wide,
-    )  # fmt: skip
+    )
     assert results[0, :4].tolist() == SELECTED
     assert results[1, :4].tolist() == [2.0, 4.0, 6.0, 8.0]
     assert results[2, :4].tolist() == [1.0, 0.0, 0.0, 0.0]
@@ -504,8 +513,14 @@ def test_masks(run_compute):
 def test_a_narrow_copy_of_a_wide_slot_is_cut_off(run_compute):
     x = tile_of((1.0 + 2.0**-8 + 2.0**-9, -1.0 - 2.0**-7 - 2.0**-8), True)
     calls = [f"copy_dest_values<DataFormat::{name}>(0, 1)" for name in ("Float16_b", "Float32")]
-    rows = [Row("copy_dest_values_init()", f"{call};copy_dest_values<DataFormat::Float32>(1, 0)",
-                np.positive) for call in calls]  # fmt: skip
+    rows = [
+        Row(
+            "copy_dest_values_init()",
+            f"{call};copy_dest_values<DataFormat::Float32>(1, 0)",
+            np.positive,
+        )
+        for call in calls
+    ]
     results = run_compute(
         kernel_of(rows, 1),
         [[x]],

@@ -127,8 +127,7 @@ def crafted(folder: Path, ran: Path) -> None:
     manifest = json.loads(body)
     for kernel in manifest["kernels"]:
         kernel["cpp_source"] += (
-            "\n#include <cstdio>\n"
-            f'static const bool ran = std::fopen("{ran}", "w") != nullptr;\n'
+            f'\n#include <cstdio>\nstatic const bool ran = std::fopen("{ran}", "w") != nullptr;\n'
         )
     body = json.dumps(manifest).encode()
     path.write_bytes(sha256(body).hexdigest().encode() + b"\n" + body)
@@ -178,8 +177,12 @@ def test_a_relative_folder_is_where_the_process_started(tmp_path: Path) -> None:
     environment = {**os.environ, "PYTTLANG_CACHE": "some/cache"}
     done = subprocess.run(
         [sys.executable, "-c", program],
-        env=environment, cwd=tmp_path, capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert done.stdout == f"{tmp_path / 'some' / 'cache'}\n"
     assert run(Path("here"), "--host", cwd=tmp_path).stdout == "1024.0\n"
     assert list((tmp_path / "here").glob("kernels-*.so"))

@@ -31,7 +31,12 @@ def test_a_value_may_be_made_of_others() -> None:
 def test_a_key_is_new_once() -> None:
     recent: Recent[None] = Recent(2)
     assert [recent.is_first(key, None) for key in ("a", "a", "b", "a", "c", "b")] == [
-        True, False, True, False, True, True,
-    ]  # fmt: skip
+        True,
+        False,
+        True,
+        False,
+        True,
+        True,
+    ]
     recent.clear()
     assert recent.is_first("a", None)

@@ -54,16 +54,20 @@ def allocated(*lines: str) -> tuple[Allocation, dict[str, int]]:
 
 
 def test_a_value_takes_one_slot() -> None:
-    allocation, slot = allocated(COPY.format("x"), COPY.format("z"), ADD.format("s", "x", "z"),
-                                 STORE.format("s"))  # fmt: skip
+    allocation, slot = allocated(
+        COPY.format("x"), COPY.format("z"), ADD.format("s", "x", "z"), STORE.format("s")
+    )
     assert (slot["x"], slot["z"], allocation.size) == (0, 1, 2)
 
 
 def test_in_place_on_the_slot_operand_that_dies() -> None:
     _, slot = allocated(
-        COPY.format("x"), COPY.format("z"), STORE.format("x"),
-        ADD.format("s", "x", "z"), STORE.format("s"),
-    )  # fmt: skip
+        COPY.format("x"),
+        COPY.format("z"),
+        STORE.format("x"),
+        ADD.format("s", "x", "z"),
+        STORE.format("s"),
+    )
     assert slot["s"] == slot["z"] == 1  # x stays: it is stored
 
 
@@ -74,9 +78,13 @@ def test_the_same_operand_twice() -> None:
 
 def test_registers_of_a_dead_operand_are_used_again() -> None:
     allocation, slot = allocated(
-        COPY.format("x"), COPY.format("z"), ADD.format("s", "x", "z"), COPY.format("again"),
-        ADD.format("end", "s", "again"), STORE.format("end"),
-    )  # fmt: skip
+        COPY.format("x"),
+        COPY.format("z"),
+        ADD.format("s", "x", "z"),
+        COPY.format("again"),
+        ADD.format("end", "s", "again"),
+        STORE.format("end"),
+    )
     assert (slot["again"], allocation.size) == (1, 2)
 
 
@@ -88,9 +96,13 @@ def test_a_value_nobody_uses_is_freed() -> None:
 def test_zero_rule_multiplication_from_buffers_takes_untouched_registers() -> None:
     """The slot two are free again, but hold what exp and add left there."""
     allocation, slot = allocated(
-        COPY.format("x"), COPY.format("z"), ADD.format("s", "x", "z"), MUL_BUFFERS.format("p"),
-        ADD.format("end", "s", "p"), STORE.format("end"),
-    )  # fmt: skip
+        COPY.format("x"),
+        COPY.format("z"),
+        ADD.format("s", "x", "z"),
+        MUL_BUFFERS.format("p"),
+        ADD.format("end", "s", "p"),
+        STORE.format("end"),
+    )
     assert (slot["z"], slot["p"], allocation.size) == (1, 2, 3)
 
 
@@ -101,10 +113,13 @@ def test_a_product_accumulates_where_its_start_is() -> None:
 
 def test_carried_value_its_start_and_its_result_share_registers() -> None:
     allocation, slot = allocated(
-        COPY.format("other"), FILL.format("start"), LOOP.format("end", "carried", "start"),
-        ADD.format("next", "other", "carried"), YIELD.format("next").replace("}}", "}"),
+        COPY.format("other"),
+        FILL.format("start"),
+        LOOP.format("end", "carried", "start"),
+        ADD.format("next", "other", "carried"),
+        YIELD.format("next").replace("}}", "}"),
         STORE.format("end"),
-    )  # fmt: skip
+    )
     assert {slot[name] for name in ("start", "carried", "next", "end")} == {1}
     assert allocation.size == 2
 
@@ -125,35 +140,47 @@ def test_a_unary_operation_gets_a_copy_of_an_operand_that_is_needed_again() -> N
 
 
 def test_a_product_gets_a_copy_of_a_start_that_is_needed_again() -> None:
-    copies = copies_in(FILL.format("f"), MATMUL.format("p", "f"), ADD.format("s", "p", "f"),
-                       STORE.format("s"))[1]  # fmt: skip
+    copies = copies_in(
+        FILL.format("f"), MATMUL.format("p", "f"), ADD.format("s", "p", "f"), STORE.format("s")
+    )[1]
     assert copies == [(0, 1)]
 
 
 def test_the_last_operation_in_place_needs_no_copy() -> None:
     copies = copies_in(
-        COPY.format("x"), EXP.format("e", "x"), EXP.format("f", "x"), ADD.format("s", "e", "f"),
+        COPY.format("x"),
+        EXP.format("e", "x"),
+        EXP.format("f", "x"),
+        ADD.format("s", "e", "f"),
         STORE.format("s"),
-    )[1]  # fmt: skip
+    )[1]
     assert len(copies) == 1
 
 
 def test_a_loop_gets_a_copy_of_a_start_that_is_needed_again() -> None:
     _, copies = copies_in(
-        FILL.format("start"), LOOP.format("end", "carried", "start"),
-        EXP.format("next", "carried"), YIELD.format("next").replace("}}", "}"),
-        ADD.format("s", "start", "end"), STORE.format("s"),
-    )  # fmt: skip
+        FILL.format("start"),
+        LOOP.format("end", "carried", "start"),
+        EXP.format("next", "carried"),
+        YIELD.format("next").replace("}}", "}"),
+        ADD.format("s", "start", "end"),
+        STORE.format("s"),
+    )
     assert copies == [(0, 1)]
 
 
 def test_what_a_loop_yields_from_elsewhere_is_copied_to_its_place() -> None:
     allocation, copies = copies_in(
-        FILL.format("start"), LOOP.format("end", "carried", "start"),
-        COPY.format("other"), EXP.format("next", "other"), ADD.format("sum", "next", "carried"),
-        EXP.format("unused", "sum"), COPY.format("fresh"),
-        YIELD.format("fresh").replace("}}", "}"), STORE.format("end"),
-    )  # fmt: skip
+        FILL.format("start"),
+        LOOP.format("end", "carried", "start"),
+        COPY.format("other"),
+        EXP.format("next", "other"),
+        ADD.format("sum", "next", "carried"),
+        EXP.format("unused", "sum"),
+        COPY.format("fresh"),
+        YIELD.format("fresh").replace("}}", "}"),
+        STORE.format("end"),
+    )
     assert copies[-1][1] == 0
     assert not allocation.is_tangled
 

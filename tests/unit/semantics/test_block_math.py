@@ -24,15 +24,29 @@ from ttl.semantics.ops.special_values import (
 
 BF16 = ml_dtypes.bfloat16
 MEANINGS: dict[str, Any] = {
-    "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
-    "max": larger, "min": smaller, "narrow_mul": narrow_product,
-}  # fmt: skip
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "max": larger,
+    "min": smaller,
+    "narrow_mul": narrow_product,
+}
 # Shapes of two operands: alike, and one that counts for all columns, all rows or all elements.
 SHAPES = (
-    ((32, 64), (32, 64)), ((32, 64), (32, 1)), ((32, 1), (32, 64)), ((32, 64), (1, 64)),
-    ((1, 64), (32, 64)), ((32, 64), (1, 1)), ((32, 64), ()), ((), (32, 64)),
-    ((3, 32, 32), (3, 32, 1)), ((32, 1088), (32, 1088)), ((2, 1088), (2, 1)), ((32, 1), (32, 1)),
-)  # fmt: skip
+    ((32, 64), (32, 64)),
+    ((32, 64), (32, 1)),
+    ((32, 1), (32, 64)),
+    ((32, 64), (1, 64)),
+    ((1, 64), (32, 64)),
+    ((32, 64), (1, 1)),
+    ((32, 64), ()),
+    ((), (32, 64)),
+    ((3, 32, 32), (3, 32, 1)),
+    ((32, 1088), (32, 1088)),
+    ((2, 1088), (2, 1)),
+    ((32, 1), (32, 1)),
+)
 PRODUCTS = ((32, 32, 32), (64, 96, 32), (32, 288, 96), (96, 7, 64))  # rows, inner, columns
 SPECIAL = (0.0, -0.0, np.inf, -np.inf, np.nan, 1e-40, -1e-40, 3.4e38, -3.4e38, 1.0039062, 1.0)
 
@@ -103,6 +117,7 @@ def test_operations_have_numpys_bits(
         expected = round_to(expected, bfloat16) if rounds else expected
         assert found is not None and same(found, expected), shapes
 
+
 def in_order(a: Any, b: Any) -> Any:
     """Each sum over k in order, in exact products of bfloat16, rounded once a step."""
     sums = np.zeros((a.shape[0], b.shape[1]), np.float32)
@@ -162,10 +177,18 @@ def test_factors_that_are_no_tiles_are_left_to_numpy(native: Any) -> None:
     number = block_math.OPERATIONS.index("matmul")
     whole, held = np.ones((32, 32), np.float32), np.ones((32, 32), BF16)
     for a, b in (
-        (whole[:31], whole), (whole, whole[:, :31]), (whole[:, :31], whole), (whole[0], whole),
-        (whole, np.ones((64, 32), np.float32)), (whole.astype(np.float64), whole), (whole, 1.0),
-        (held.T, held), (held, held.T), (whole[:, :0], whole[:0]), (whole, whole.astype(">f4")),
-    ):  # fmt: skip
+        (whole[:31], whole),
+        (whole, whole[:, :31]),
+        (whole[:, :31], whole),
+        (whole[0], whole),
+        (whole, np.ones((64, 32), np.float32)),
+        (whole.astype(np.float64), whole),
+        (whole, 1.0),
+        (held.T, held),
+        (held, held.T),
+        (whole[:, :0], whole[:0]),
+        (whole, whole.astype(">f4")),
+    ):
         assert native.binary(number, a, b, False) is None
 
 
@@ -284,9 +307,14 @@ def test_tiles_of_a_matrix_that_no_cache_holds(native: Any, at_line: bool) -> No
 @pytest.mark.parametrize("dtype", (np.uint8, np.uint16))
 @pytest.mark.parametrize(
     ("shape", "starts", "sizes"),
-    (((9,), (3,), (4,)), ((6, 7), (2, 3), (3, 4)), ((6, 7), (5, 0), (1, 7)),
-     ((3, 4, 5), (1, 0, 2), (2, 3, 3)), ((2, 2, 3, 4), (0, 1, 1, 1), (2, 1, 2, 3))),
-)  # fmt: skip
+    (
+        ((9,), (3,), (4,)),
+        ((6, 7), (2, 3), (3, 4)),
+        ((6, 7), (5, 0), (1, 7)),
+        ((3, 4, 5), (1, 0, 2), (2, 3, 3)),
+        ((2, 2, 3, 4), (0, 1, 1, 1), (2, 1, 2, 3)),
+    ),
+)
 def test_boxes_of_maps(native: Any, shape: Any, starts: Any, sizes: Any, dtype: Any) -> None:
     box = tuple(slice(start, start + size) for start, size in zip(starts, sizes, strict=True))
     found, expected = np.zeros(shape, dtype), np.zeros(shape, dtype)
@@ -299,8 +327,15 @@ def test_boxes_of_maps(native: Any, shape: Any, starts: Any, sizes: Any, dtype: 
 
 def test_boxes_outside_of_a_map_are_left_to_numpy(native: Any) -> None:
     units = np.zeros((4, 4), np.uint8)
-    outside = (((3, 3), (1, 2)), ((-1, 0), (1, 1)), ((0, 0), (0, 1)), ((0,), (1,)),
-               ((4, 0), (1, 1)), (((1 << 62), 0), (1, 1)), ((0, 0), (1 << 62, 1)))  # fmt: skip
+    outside = (
+        ((3, 3), (1, 2)),
+        ((-1, 0), (1, 1)),
+        ((0, 0), (0, 1)),
+        ((0,), (1,)),
+        ((4, 0), (1, 1)),
+        (((1 << 62), 0), (1, 1)),
+        ((0, 0), (1 << 62, 1)),
+    )
     for function in (native.claimed, native.marked):
         for starts, sizes in outside:
             assert function(units, starts, sizes, 1) is None
@@ -319,8 +354,14 @@ def test_fill(native: Any) -> None:
 
 def test_what_it_does_not_know_is_left_to_numpy(native: Any) -> None:
     single = np.ones((32, 32), np.float32)
-    others = (np.ones((32, 32), np.int32), np.ones((32, 32), np.float16), single[:, ::2], 1.0,
-              np.ones(32, np.float32), np.ones((32, 32), np.float64))  # fmt: skip
+    others = (
+        np.ones((32, 32), np.int32),
+        np.ones((32, 32), np.float16),
+        single[:, ::2],
+        1.0,
+        np.ones(32, np.float32),
+        np.ones((32, 32), np.float64),
+    )
     for other in (np.int32(1), np.ones((32, 32), BF16), others[1], others[2], 1.0, others[-1]):
         assert native.has_nan(other) is None
     for other in others:

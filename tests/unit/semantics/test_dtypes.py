@@ -42,10 +42,17 @@ def group(*values: float) -> np.ndarray:
 @pytest.mark.parametrize(
     ("dtype", "tile_bytes"),
     [
-        (bfloat16, 2048), (float16, 2048), (float32, 4096), (bfloat8_b, 1088), (bfloat4_b, 576),
-        (int32, 4096), (uint32, 4096), (uint16, 2048), (uint8, 1024),
+        (bfloat16, 2048),
+        (float16, 2048),
+        (float32, 4096),
+        (bfloat8_b, 1088),
+        (bfloat4_b, 576),
+        (int32, 4096),
+        (uint32, 4096),
+        (uint16, 2048),
+        (uint8, 1024),
     ],
-)  # fmt: skip
+)
 def test_the_bytes_of_a_tile(dtype: DType, tile_bytes: int) -> None:
     assert dtype.tile_bytes == tile_bytes
     assert dtype.to_bytes(np.zeros((3, 1024), dtype.carrier)).shape == (3, tile_bytes)
@@ -98,11 +105,17 @@ def test_doubles_and_integers_are_rounded_once(value: float, expected: float) ->
 @pytest.mark.parametrize(
     ("dtype", "value", "expected"),
     [
-        (int32, 2**31, -(2**31)), (int32, -(2**31) - 1, 2**31 - 1),
-        (uint32, -1, 2**32 - 1), (uint32, 2**32 + 5, 5), (uint32, (2**32 - 1) * 2, 2**32 - 2),
-        (uint16, 65536 + 7, 7), (uint16, -2, 65534), (uint8, 300, 44), (uint8, -1, 255),
+        (int32, 2**31, -(2**31)),
+        (int32, -(2**31) - 1, 2**31 - 1),
+        (uint32, -1, 2**32 - 1),
+        (uint32, 2**32 + 5, 5),
+        (uint32, (2**32 - 1) * 2, 2**32 - 2),
+        (uint16, 65536 + 7, 7),
+        (uint16, -2, 65534),
+        (uint8, 300, 44),
+        (uint8, -1, 255),
     ],
-)  # fmt: skip
+)
 def test_integers_wrap_around(dtype: DType, value: int, expected: int) -> None:
     assert rounded([value], dtype) == [expected]
 
@@ -116,10 +129,16 @@ def test_products_of_uint32_are_right_before_they_wrap() -> None:
 @pytest.mark.parametrize(
     ("dtype", "value", "expected"),
     [
-        (int32, 2.9, 2), (int32, -2.9, -2), (int32, 1e20, 2**31 - 1), (int32, -INF, -(2**31)),
-        (uint8, 255.7, 255), (uint8, -3.0, 0), (uint32, 4294967040.0, 4294967040), (uint16, NAN, 0),
+        (int32, 2.9, 2),
+        (int32, -2.9, -2),
+        (int32, 1e20, 2**31 - 1),
+        (int32, -INF, -(2**31)),
+        (uint8, 255.7, 255),
+        (uint8, -3.0, 0),
+        (uint32, 4294967040.0, 4294967040),
+        (uint16, NAN, 0),
     ],
-)  # fmt: skip
+)
 def test_floats_lose_their_fraction_and_saturate(dtype: DType, value: float, expected: int) -> None:
     assert rounded(np.array([value], np.float32), dtype) == [expected]
 
@@ -220,14 +239,21 @@ def test_poison_is_not_a_number_or_a_pattern_of_bytes() -> None:
 @pytest.mark.parametrize(
     ("explicit", "dtypes", "expected"),
     [
-        (None, [bfloat16], bfloat16), (None, [float16], float32), (None, [bfloat8_b], bfloat16),
-        (None, [float16, bfloat16], float32), (None, [float16, bfloat4_b], float32),
-        (None, [float16, uint16], float32), (None, [bfloat16, int32], float32),
-        (None, [uint32], float32), (None, [uint8], float32), (False, [float32], bfloat16),
-        (False, [float16, float32], float16), (False, [float16, bfloat16], bfloat16),
+        (None, [bfloat16], bfloat16),
+        (None, [float16], float32),
+        (None, [bfloat8_b], bfloat16),
+        (None, [float16, bfloat16], float32),
+        (None, [float16, bfloat4_b], float32),
+        (None, [float16, uint16], float32),
+        (None, [bfloat16, int32], float32),
+        (None, [uint32], float32),
+        (None, [uint8], float32),
+        (False, [float32], bfloat16),
+        (False, [float16, float32], float16),
+        (False, [float16, bfloat16], bfloat16),
         (True, [float16], float32),
     ],
-)  # fmt: skip
+)
 def test_the_format_of_dst(explicit: bool | None, dtypes: list[DType], expected: DType) -> None:
     assert dest_dtype(needs_fp32_dest(explicit, (), dtypes), dtypes) is expected
 

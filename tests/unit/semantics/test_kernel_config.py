@@ -67,9 +67,7 @@ def numbers_of(dtype: DType) -> np.ndarray:
     return random.astype(dtype.storage).astype(np.float32)
 
 
-@pytest.mark.parametrize(
-    ("left", "right"), [*product((bfloat16, bfloat8_b, bfloat4_b), repeat=2)]
-)
+@pytest.mark.parametrize(("left", "right"), [*product((bfloat16, bfloat8_b, bfloat4_b), repeat=2)])
 def test_what_is_chosen_loses_nothing_that_counts(left: DType, right: DType) -> None:
     a, b = numbers_of(left), numbers_of(right)[::-1].copy()
     chosen = math_fidelity([Product(True, (left, right))], [bfloat16])

@@ -144,8 +144,9 @@ def test_a_deadlock_shows_the_calls_that_lead_to_it(folder: Path, backend: str) 
     (first,) = found.diagnostics
     assert first.code.slug == "deadlock" and first.primary is not None
     assert Path(first.primary.span.file).name == "pieces.py"
-    calls = [(each.operation, Path(each.file).name, each.line) for each in
-             first.primary.span.expanded]  # fmt: skip
+    calls = [
+        (each.operation, Path(each.file).name, each.line) for each in first.primary.span.expanded
+    ]
     assert calls == [("take", "main.py", 7), ("middle", "main.py", 16)]
     assert "main.py:7; in `middle`, expanded at " in str(found)
     shown = json.loads(render_json(first))["primary"]["expanded"]

@@ -211,11 +211,18 @@ def indented(text: str) -> str:
 
 SIMPLE = ("#", "#", "#", "return #", "break", "continue", "raise E", "pass")
 COMPOUND = (
-    "{}\n{}", "while c():\n{}", "for i in x():\n{}", "with c():\n{}", "if c():\n{}",
-    "if c():\n{}\nelse:\n{}", "while True:\n{}", "try:\n{}\nfinally:\n{}",
+    "{}\n{}",
+    "while c():\n{}",
+    "for i in x():\n{}",
+    "with c():\n{}",
+    "if c():\n{}",
+    "if c():\n{}\nelse:\n{}",
+    "while True:\n{}",
+    "try:\n{}\nfinally:\n{}",
     "try:\n{}\nexcept E:\n{}",
-    "try:\n{}\nexcept E:\n{}\nelse:\n{}", "{}\n{}\n{}",
-)  # fmt: skip
+    "try:\n{}\nexcept E:\n{}\nelse:\n{}",
+    "{}\n{}\n{}",
+)
 
 
 @st.composite

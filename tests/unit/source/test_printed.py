@@ -84,10 +84,25 @@ def test_control_flow_is_in_few_forms() -> None:
 
     lines = text(kernel).splitlines()
     assert [line.split()[0] for line in lines] == [
-        "function", "assign", "while", "branch", "assign", "break", "otherwise", "branch",
-        "continue", "branch", "return", "assign", "branch", "assert", "otherwise", "raise", "try",
+        "function",
+        "assign",
+        "while",
+        "branch",
+        "assign",
+        "break",
+        "otherwise",
+        "branch",
+        "continue",
+        "branch",
+        "return",
+        "assign",
+        "branch",
+        "assert",
+        "otherwise",
+        "raise",
+        "try",
         "delete",
-    ]  # fmt: skip
+    ]
 
 
 def test_what_has_no_form_is_named() -> None:

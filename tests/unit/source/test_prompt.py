@@ -49,9 +49,13 @@ def test_an_operation_that_is_typed(backend, tmp_path):
     variables = {"TTL_BACKEND": backend, "PYTHON_BASIC_REPL": "1", "HOME": str(tmp_path)}
     variables["PYTTLANG_CACHE"] = str(Config.current().cache_dir)
     with subprocess.Popen(
-        [sys.executable, "-P", "-q"], stdin=terminal, stdout=terminal, stderr=terminal,
-        env={**os.environ, **variables}, start_new_session=True,
-    ) as prompt:  # fmt: skip
+        [sys.executable, "-P", "-q"],
+        stdin=terminal,
+        stdout=terminal,
+        stderr=terminal,
+        env={**os.environ, **variables},
+        start_new_session=True,
+    ) as prompt:
         os.close(terminal)
         shown = answers(own, TYPED.strip().split("\n"))
         prompt.wait()

@@ -164,6 +164,7 @@ def test_the_next_turn_of_a_loop_reads_what_the_last_one_wrote(way: str) -> None
 @ON_ALL
 def test_one_tensor_under_two_names(way: str) -> None:
     """`t` and `u` may be one tensor or two, in this order."""
+
     @ttl.operation(grid=(1, 1))
     def operation(x, t, u, y):
         a_dfb, o_dfb = buffers(x, 2)
@@ -266,6 +267,7 @@ def test_data_may_decide_what_is_read(way: str) -> None:
 @ON_ALL
 def test_tensors_whose_tiles_are_elements(way: str) -> None:
     """Rows of a row-major tensor: what is read back is part of a row."""
+
     @ttl.operation(grid=(1, 1))
     def operation(x, t, y):
         whole = ttl.make_dataflow_buffer_like(x, shape=(1, 64))
@@ -293,6 +295,7 @@ def test_tensors_whose_tiles_are_elements(way: str) -> None:
 @ON_ALL
 def test_data_may_decide_about_another_tensor(way: str) -> None:
     """What is read back is then followed alone, on every node."""
+
     @ttl.operation(grid=(2, 1))
     def operation(x, t, y):
         a_dfb, o_dfb, t_dfb = buffers(x, 3)
@@ -408,6 +411,7 @@ def test_what_is_read_back_is_on_one_thread() -> None:
 
 def test_a_body_is_asked_again_for_another_value_around_it() -> None:
     """The fields of an object are no part of what a body is known by."""
+
     class Place:
         row = 1
 
@@ -512,7 +516,7 @@ def sent_and_received(x, t, y):
     "operation",
     [exchange, exchange_by_an_element, at_an_element, too_early, sent_and_received],
     ids=lambda operation: operation.__name__,
-)  # fmt: skip
+)
 def test_what_nothing_can_order_is_an_error_with_both_lines(operation: Any, way: str) -> None:
     given = [tensor(2, 1.0) for _ in operation.signature.parameters]
     with pytest.raises(TTLError) as caught:
@@ -533,6 +537,7 @@ def marked_line(function: Callable[..., Any], mark: str) -> int:
 @ON_ALL
 def test_semaphores_order_nodes(way: str) -> None:
     """What the help of the error says."""
+
     @ttl.operation(grid=(2, 1))
     def operation(x, t, y):
         a_dfb, o_dfb = buffers(x, 2)
@@ -555,6 +560,7 @@ def test_semaphores_order_nodes(way: str) -> None:
 @ON_ALL
 def test_two_operations_order_nodes(way: str) -> None:
     """The other half of that help."""
+
     @ttl.operation(grid=(2, 1))
     def step(x, y, other):
         a_dfb, o_dfb = buffers(x, 2)

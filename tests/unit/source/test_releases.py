@@ -347,28 +347,40 @@ def test_blocks_are_released_after_their_last_use(name: str) -> None:
 WITHOUT_NAMES = {
     "compute": (
         kernel("y_dfb.reserve().store(a_dfb.wait() + b_dfb.wait())"),
-        kernel("(_held_0 := y_dfb.reserve()).store((_held_1 := a_dfb.wait()) +"
-               " (_held_2 := b_dfb.wait()))",
-               "RELEASE(_held_0)", "RELEASE(_held_1)", "RELEASE(_held_2)"),
+        kernel(
+            "(_held_0 := y_dfb.reserve()).store((_held_1 := a_dfb.wait()) +"
+            " (_held_2 := b_dfb.wait()))",
+            "RELEASE(_held_0)",
+            "RELEASE(_held_1)",
+            "RELEASE(_held_2)",
+        ),
     ),
     "copy": (
         kernel("ttl.copy(a[0, 0], a_dfb.reserve())", "other()"),
-        kernel("ttl.copy(a[0, 0], (_held_0 := a_dfb.reserve())).wait()", "RELEASE(_held_0)",
-               "other()"),
+        kernel(
+            "ttl.copy(a[0, 0], (_held_0 := a_dfb.reserve())).wait()", "RELEASE(_held_0)", "other()"
+        ),
     ),
     "copy with a name": (
         kernel("t = ttl.copy(a[0, 0], a_dfb.reserve())", "other()", "t.wait()", "other()"),
-        kernel("t = ttl.copy(a[0, 0], (_held_0 := a_dfb.reserve()))", "other()", "t.wait()",
-               "RELEASE(_held_0)", "other()"),
+        kernel(
+            "t = ttl.copy(a[0, 0], (_held_0 := a_dfb.reserve()))",
+            "other()",
+            "t.wait()",
+            "RELEASE(_held_0)",
+            "other()",
+        ),
     ),
     "returned value": (
         kernel("use()") + "\ndef use():\n    a = a_dfb.wait()\n    return f(a.shape)",
         kernel("use()") + "\ndef use():\n    a = a_dfb.wait()\n    _returned = f(a.shape)\n"
         "    RELEASE(a)\n    return _returned",
     ),
-    "bare acquire": (kernel("a_dfb.wait()"),
-                     kernel("(_held_0 := a_dfb.wait())", "RELEASE(_held_0)")),
-}  # fmt: skip
+    "bare acquire": (
+        kernel("a_dfb.wait()"),
+        kernel("(_held_0 := a_dfb.wait())", "RELEASE(_held_0)"),
+    ),
+}
 
 
 @pytest.mark.parametrize("name", WITHOUT_NAMES)
@@ -732,11 +744,16 @@ COMPLETE = {
     "alias by walrus popped": kernel("a = a_dfb.wait()", "f((b := 3))", "b = a", "b.pop()"),
     "first of several targets popped": kernel("a = b = a_dfb.wait()", "a.pop()"),
     "double buffering": kernel(
-        "a = a_dfb.wait()", "for i in range(4):", "    old = a", "    a = a_dfb.wait()",
-        "    old.pop()", "a.pop()",
+        "a = a_dfb.wait()",
+        "for i in range(4):",
+        "    old = a",
+        "    a = a_dfb.wait()",
+        "    old.pop()",
+        "a.pop()",
     ),
-    "popped in a list": kernel("held = [a_dfb.wait(), b_dfb.wait()]", "for b in held:",
-                               "    b.pop()"),
+    "popped in a list": kernel(
+        "held = [a_dfb.wait(), b_dfb.wait()]", "for b in held:", "    b.pop()"
+    ),
     "attribute": kernel("a = a_dfb.wait()", "self.held = a"),
     "lambda": kernel("f = lambda: (a := a_dfb.wait())"),
     "captured and returned by a lambda": kernel("a = a_dfb.wait()", "return lambda: a"),
@@ -751,14 +768,21 @@ COMPLETE = {
         "def f(x):", "    x.pop()", "a = a_dfb.wait()", "f(a)"
     ),
     "nonlocal, waited for outside": kernel(
-        "t = None", "def f(p):", "    nonlocal t", "    t = ttl.copy(a, p)", "net.if_dst(f)",
+        "t = None",
+        "def f(p):",
+        "    nonlocal t",
+        "    t = ttl.copy(a, p)",
+        "net.if_dst(f)",
         "t.wait()",
     ),
     "popped by a helper": kernel("a = a_dfb.wait()", "use(a)") + "\ndef use(x): x.pop()",
     "popped by a helper's helper": kernel("a = a_dfb.wait()", "use(b=a)")
     + "\ndef use(a=1, b=2): other(b)\ndef other(x): x.pop()",
     "popped by its buffer": kernel(
-        "for i in range(3):", "    a = a_dfb.wait()", "    y.store(a)", "    other()",
+        "for i in range(3):",
+        "    a = a_dfb.wait()",
+        "    y.store(a)",
+        "    other()",
         "    a_dfb.pop()",
     ),
     "popped by its buffer, without a name": kernel("a_dfb.wait()", "other()", "a_dfb.pop()"),
@@ -767,15 +791,27 @@ COMPLETE = {
     "local copy": kernel("ttl = other", "ttl.copy(x, y)"),
     "acquire and release in one branch": kernel("if c:", "    a = a_dfb.wait()", "    a.pop()"),
     "the same test twice": kernel(
-        "if c > 1:", "    a = a_dfb.wait()", "f()", "if not c > 1:", "    pass", "else:",
+        "if c > 1:",
+        "    a = a_dfb.wait()",
+        "f()",
+        "if not c > 1:",
+        "    pass",
+        "else:",
         "    a.pop()",
     ),
     "a role of the node twice": kernel(
         "if net.is_src():", "    a = a_dfb.wait()", "if net.is_src():", "    a.pop()"
     ),
     "before each exit": kernel(
-        "for i in range(3):", "    a = a_dfb.wait()", "    if i:", "        a.pop()",
-        "        continue", "    if j:", "        a.pop()", "        break", "    a.pop()",
+        "for i in range(3):",
+        "    a = a_dfb.wait()",
+        "    if i:",
+        "        a.pop()",
+        "        continue",
+        "    if j:",
+        "        a.pop()",
+        "        break",
+        "    a.pop()",
     ),
     "finally": kernel(
         "a = a_dfb.wait()", "try:", "    if c:", "        return", "finally:", "    a.pop()"
@@ -785,7 +821,11 @@ COMPLETE = {
     ),
     "raise": kernel("a = a_dfb.wait()", "if c:", "    raise ValueError", "a.pop()"),
     "every case": kernel(
-        "a = a_dfb.wait()", "match c:", "    case 1:", "        a.pop()", "    case _:",
+        "a = a_dfb.wait()",
+        "match c:",
+        "    case 1:",
+        "        a.pop()",
+        "    case _:",
         "        a.pop()",
     ),
     "+= keeps the block": kernel("a = a_dfb.reserve()", "a += x", "a.push()"),
@@ -794,7 +834,7 @@ COMPLETE = {
     ),
     "helpers that call each other": kernel("f()")
     + "\ndef f():\n    g()\ndef g():\n    a = a_dfb.wait()\n    f()\n    a.pop()",
-}  # fmt: skip
+}
 
 
 def test_a_helper_returns_a_transfer_of_a_block_that_has_no_name() -> None:

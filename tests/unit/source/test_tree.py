@@ -153,8 +153,9 @@ def is_in_class(function: tree.Function) -> bool:
 def inlined(table: symtable.Function) -> set[str]:
     """Since Python 3.12 the targets of comprehensions are among the names around them."""
     inner = (each for each in table.get_children() if each.get_name().endswith("comp"))
-    return {name for each in inner if isinstance(each, symtable.Function)
-            for name in each.get_locals()} | annotated(table)  # fmt: skip
+    return {
+        name for each in inner if isinstance(each, symtable.Function) for name in each.get_locals()
+    } | annotated(table)
 
 
 def annotated(table: symtable.Function) -> set[str]:

@@ -80,9 +80,13 @@ PROGRAM = "from beside import SIZE\nfrom inside.deep import x\nN = SIZE\n"
 @pytest.fixture
 def program(tmp_path: Path) -> Path:
     (tmp_path / "inside").mkdir()
-    for name, text in {"p.py": PROGRAM, "beside.py": "import inside\nSIZE = 3\n",
-                       "inside/__init__.py": "", "inside/deep.py": "x = 1\n",
-                       "other.py": "not imported\n"}.items():  # fmt: skip
+    for name, text in {
+        "p.py": PROGRAM,
+        "beside.py": "import inside\nSIZE = 3\n",
+        "inside/__init__.py": "",
+        "inside/deep.py": "x = 1\n",
+        "other.py": "not imported\n",
+    }.items():
         (tmp_path / name).write_text(text)
     return tmp_path / "p.py"
 

@@ -43,11 +43,17 @@ def changed(path: str, value: Any) -> Any:
         ("noc.dram_read.slow", {"value": 1, "source": "x"}, "noc.dram_read.slow is not a cost"),
         ("noc.multicast_handshake_cycles", {"value": [[9, 1], [4, 1]], "source": "x"}, "ascending"),
         ("noc.places", {"value": {"size": [10, 12]}, "source": "x"}, "has no size, columns"),
-        ("noc.places", {"value": {"size": [2, 2], "columns": [1], "rows": [2], "dram": [[], []]},
-                        "source": "x"}, "are not on its two NoCs"),
+        (
+            "noc.places",
+            {
+                "value": {"size": [2, 2], "columns": [1], "rows": [2], "dram": [[], []]},
+                "source": "x",
+            },
+            "are not on its two NoCs",
+        ),
         ("compute.calls", [{"call": "x"}], r"compute.calls\[0\] is not an object"),
     ],
-)  # fmt: skip
+)
 def test_what_is_wrong_is_named(path: str, value: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         read_costs(changed(path, value), Case.TYPICAL)

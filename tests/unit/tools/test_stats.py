@@ -14,9 +14,16 @@ TICKS = count()
 
 def event(kind: str, kernel: str = "", subject: str = "", value: int = 0, node=(0, 0)) -> str:
     return json.dumps(
-        {"tick": next(TICKS), "kind": kind, "node": node, "kernel": kernel, "subject": subject,
-         "value": value, "line": 1}
-    )  # fmt: skip
+        {
+            "tick": next(TICKS),
+            "kind": kind,
+            "node": node,
+            "kernel": kernel,
+            "subject": subject,
+            "value": value,
+            "line": 1,
+        }
+    )
 
 
 TRACE = "\n".join(

@@ -185,9 +185,13 @@ def test_python_m_ttl_runs_a_program_from_standard_input():
     command = [sys.executable, "-m", "ttl", "run", "-", "x"]
     source = str(Path(__file__).parents[3] / "src")
     done = subprocess.run(
-        command, input=PROGRAM, env={"PYTHONPATH": source}, capture_output=True, text=True,
+        command,
+        input=PROGRAM,
+        env={"PYTHONPATH": source},
+        capture_output=True,
+        text=True,
         check=True,
-    )  # fmt: skip
+    )
     assert done.stdout == "read <stdin> ['<stdin>', 'x']\n"
 
 

@@ -23,8 +23,14 @@ def test_the_help_has_all_verbs_in_groups_on_one_screen() -> None:
     assert len(lines) <= LINES and max(map(len, lines)) <= COLUMNS
     groups = [line.split()[0] for line in lines if line.split()[1:2] and line.split()[0] in GROUPS]
     assert list(dict.fromkeys(groups)) == [
-        "write", "check", "run", "speed", "look", "deploy", "tools",
-    ]  # fmt: skip
+        "write",
+        "check",
+        "run",
+        "speed",
+        "look",
+        "deploy",
+        "tools",
+    ]
     for verb, text in VERBS.items():
         assert sum(f" {verb} " in f" {line}" and line.endswith(text) for line in lines) == 1
 

@@ -43,9 +43,14 @@ def model(cycles: int, flops: int = 8, written: int = 64, name: str = "op") -> A
 
 def test_only_the_same_work_in_less_time_is_a_change() -> None:
     known: Any = Values(
-        operation="op", chip="chip", flops=8, written_bytes=64, lines=(),
-        microseconds=Values(typical=1.0), clock_ghz=1.0,
-    )  # fmt: skip
+        operation="op",
+        chip="chip",
+        flops=8,
+        written_bytes=64,
+        lines=(),
+        microseconds=Values(typical=1.0),
+        clock_ghz=1.0,
+    )
     now, values = {"BLOCK": 2}, {"BLOCK": 4}
     found = change_of(known, model(750), now, values)
     assert found is not None

@@ -16,9 +16,14 @@ from ttl.trace.results import Result, append_results, read_results
 from ttl.trace.stats import tables
 
 EVENT = {
-    "tick": 0, "kind": "buffer_push", "node": [0, 0], "kernel": "read", "subject": "a_dfb",
-    "value": 1, "line": 3,
-}  # fmt: skip
+    "tick": 0,
+    "kind": "buffer_push",
+    "node": [0, 0],
+    "kernel": "read",
+    "subject": "a_dfb",
+    "value": 1,
+    "line": 3,
+}
 WRONG = {
     "tick": (-1, 2**31, 1.0, "0", None, True, [0], 10**30),
     "kind": ("", "buffer", None, 1, [], {}),
@@ -105,10 +110,14 @@ def test_what_is_no_json_is_refused(
 
 
 WHOLES = (
-    {}, {"traceEvents": None}, {"traceEvents": [1]}, {"traceEvents": [{}]},
-    {"traceEvents": [{"args": {}, "pid": []}]}, {"traceEvents": [{"args": {"kind": "x"}}]},
+    {},
+    {"traceEvents": None},
+    {"traceEvents": [1]},
+    {"traceEvents": [{}]},
+    {"traceEvents": [{"args": {}, "pid": []}]},
+    {"traceEvents": [{"args": {"kind": "x"}}]},
     {"traceEvents": [], "otherData": {"trace_version": "1"}},
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize("whole", WHOLES, ids=str)

@@ -88,8 +88,11 @@ def test_slices_are_nested_and_closed(tmp_path) -> None:
 def test_transfers_are_asynchronous_and_paired_in_order(tmp_path) -> None:
     entries = [e for e in perfetto(tmp_path) if e["ph"] in "be"]
     assert [(e["ph"], e["name"], e["args"]["line"]) for e in entries] == [
-        ("b", "copy a", 11), ("b", "copy a", 12), ("e", "copy a", 13), ("e", "copy a", 14),
-    ]  # fmt: skip
+        ("b", "copy a", 11),
+        ("b", "copy a", 12),
+        ("e", "copy a", 13),
+        ("e", "copy a", 14),
+    ]
     assert entries[0]["id"] == entries[2]["id"] != entries[1]["id"] == entries[3]["id"]
 
 
@@ -110,10 +113,17 @@ def test_both_forms_are_read_back(tmp_path, suffix) -> None:
     append_events(file, found)
     append_events(file, found, found.size)
     expected = [
-        {"tick": tick, "kind": kind.value, "node": list(node), "kernel": kernel,
-         "subject": subject, "value": value, "line": line}
+        {
+            "tick": tick,
+            "kind": kind.value,
+            "node": list(node),
+            "kernel": kernel,
+            "subject": subject,
+            "value": value,
+            "line": line,
+        }
         for tick, (kind, (node, kernel), subject, value, line) in enumerate(recorded(found) * 2)
-    ]  # fmt: skip
+    ]
     assert read_trace(file) == expected
 
 
@@ -133,12 +143,19 @@ def test_other_files_are_refused(tmp_path, capsys, text, message) -> None:
 
 def records(*events: tuple) -> list[dict]:
     return [
-        {"tick": tick, "kind": kind.value, "node": node, "kernel": kernel, "subject": subject,
-         "value": value, "line": line}
+        {
+            "tick": tick,
+            "kind": kind.value,
+            "node": node,
+            "kernel": kernel,
+            "subject": subject,
+            "value": value,
+            "line": line,
+        }
         for tick, (kind, (node, kernel), subject, value, line) in enumerate(
             recorded(recorder(*events))
         )
-    ]  # fmt: skip
+    ]
 
 
 def test_runs_that_are_alike() -> None:

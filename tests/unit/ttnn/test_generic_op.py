@@ -131,17 +131,27 @@ class Sum:
         self.cores, arguments = split(3, 10)
         shared = {"core_ranges": self.cores, "source_type": SOURCE_CODE, "runtime_args": arguments}
         self.read = ttnn.KernelDescriptor(
-            READ, **shared, compile_time_args=accessors(self.a, self.b),
-            common_runtime_args=addresses(self.a, self.b), config=ttnn.ReaderConfigDescriptor(),
-        )  # fmt: skip
+            READ,
+            **shared,
+            compile_time_args=accessors(self.a, self.b),
+            common_runtime_args=addresses(self.a, self.b),
+            config=ttnn.ReaderConfigDescriptor(),
+        )
         self.compute = ttnn.KernelDescriptor(
-            COMPUTE, **shared, named_compile_time_args=[("out", OUT)], defines=DEFINES,
+            COMPUTE,
+            **shared,
+            named_compile_time_args=[("out", OUT)],
+            defines=DEFINES,
             config=ttnn.ComputeConfigDescriptor(),
-        )  # fmt: skip
+        )
         self.write = ttnn.KernelDescriptor(
-            WRITE, **shared, compile_time_args=accessors(self.y), defines=[("OUT", str(OUT))],
-            common_runtime_args=addresses(self.y), config=ttnn.WriterConfigDescriptor(),
-        )  # fmt: skip
+            WRITE,
+            **shared,
+            compile_time_args=accessors(self.y),
+            defines=[("OUT", str(OUT))],
+            common_runtime_args=addresses(self.y),
+            config=ttnn.WriterConfigDescriptor(),
+        )
         self.program = ttnn.ProgramDescriptor(
             kernels=[self.read, self.compute, self.write],
             cbs=[buffer(index, self.cores) for index in (0, 1, OUT)],
@@ -230,8 +240,10 @@ def test_two_indices_of_one_memory() -> None:
     cores = ttnn.CoreRangeSet([ttnn.CoreRange((2, 3), (2, 3))])
     formats = [ttnn.CBFormatDescriptor(index, ttnn.bfloat16, 2048) for index in (2, 3)]
     program.program.cbs = [
-        buffer(0, cores), buffer(1, cores), ttnn.CBDescriptor(2048, cores, formats),
-    ]  # fmt: skip
+        buffer(0, cores),
+        buffer(1, cores),
+        ttnn.CBDescriptor(2048, cores, formats),
+    ]
     program.compute.kernel_source, program.compute.defines = PASS_ON, []
     program.write.defines = [("OUT", "3")]
     for kernel in program.program.kernels:
@@ -272,13 +284,22 @@ def on_two_cores(sender_config: Any, x: ttnn.Tensor, y: ttnn.Tensor) -> ttnn.Pro
     one, other = (ttnn.CoreRangeSet([ttnn.CoreRange(core, core)]) for core in ((0, 0), (3, 1)))
     both = ttnn.CoreRangeSet([ttnn.CoreRange((0, 0), (0, 0)), ttnn.CoreRange((3, 1), (3, 1))])
     sends = ttnn.KernelDescriptor(
-        SEND, SOURCE_CODE, one, compile_time_args=accessors(x), common_runtime_args=addresses(x),
-        runtime_args=[(ttnn.CoreCoord(0, 0), [3, 1])], config=sender_config,
-    )  # fmt: skip
+        SEND,
+        SOURCE_CODE,
+        one,
+        compile_time_args=accessors(x),
+        common_runtime_args=addresses(x),
+        runtime_args=[(ttnn.CoreCoord(0, 0), [3, 1])],
+        config=sender_config,
+    )
     receives = ttnn.KernelDescriptor(
-        RECEIVE, SOURCE_CODE, other, compile_time_args=accessors(y),
-        common_runtime_args=addresses(y), config=ttnn.ReaderConfigDescriptor(),
-    )  # fmt: skip
+        RECEIVE,
+        SOURCE_CODE,
+        other,
+        compile_time_args=accessors(y),
+        common_runtime_args=addresses(y),
+        config=ttnn.ReaderConfigDescriptor(),
+    )
     semaphore = ttnn.SemaphoreDescriptor(id=3, core_ranges=both, initial_value=0)
     return ttnn.ProgramDescriptor([sends, receives], [semaphore], [buffer(0, both, 1)])
 
@@ -356,7 +377,7 @@ WRONG: Sequence[tuple[Callable[[Sum], Any], str]] = (
     (change("program", cbs=[buffer(99, core(0, 0))]), "99. are not numbers of"),
     (change("program", cbs=[buffer(0, core(0, 0)), buffer(0, core(0, 0))]), "buffers with index 0"),
     (change("program", semaphores=[ttnn.SemaphoreDescriptor(id=16)]), "has 16 semaphores"),
-)  # fmt: skip
+)
 
 
 @pytest.mark.parametrize(("wrong", "message"), WRONG, ids=[message for _, message in WRONG])
@@ -385,6 +406,9 @@ def test_the_program_of_the_page(capsys: pytest.CaptureFixture[str]) -> None:
 def test_every_name_of_programs_is_one_of_ttnn() -> None:
     from ttl.ttnn import PROGRAMS, programs
 
-    own = (name for name, value in vars(programs).items()
-           if getattr(value, "__module__", "") == programs.__name__)  # fmt: skip
+    own = (
+        name
+        for name, value in vars(programs).items()
+        if getattr(value, "__module__", "") == programs.__name__
+    )
     assert {name for name in own if not name.startswith("_")} == set(PROGRAMS)

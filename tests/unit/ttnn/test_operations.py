@@ -24,9 +24,13 @@ ROWS = ttnn.to_layout(X, ttnn.ROW_MAJOR_LAYOUT)
 INTEGERS = ttnn.from_numpy(np.arange(12, dtype=np.int32).reshape(3, 4), device=DEVICE)
 WHOLE = ttnn.to_numpy(X)
 ALIASES = {
-    "divide": "div", "div_": "divide_", "mul": "multiply", "mul_": "multiply_", "sub": "subtract",
+    "divide": "div",
+    "div_": "divide_",
+    "mul": "multiply",
+    "mul_": "multiply_",
+    "sub": "subtract",
     "sub_": "subtract_",
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("module", operations.OPERATIONS)
@@ -249,10 +253,7 @@ WRONG: list[tuple[Callable[[], Any], str]] = [
     (lambda: ttnn.where(A, A, B), "the shapes do not broadcast"),
     (lambda: A @ B, r"\(3, 4\) @ \(3, 5\): the left tensor has 4 columns, the right one 3 rows"),
     (
-        lambda: (
-            ttnn.zeros((2, 3, 4), **TILES)
-            @ ttnn.zeros((3, 4, 3), **TILES)
-        ),
+        lambda: ttnn.zeros((2, 3, 4), **TILES) @ ttnn.zeros((3, 4, 3), **TILES),
         "the leading sizes do not broadcast",
     ),
     (

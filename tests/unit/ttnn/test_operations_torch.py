@@ -132,9 +132,27 @@ SPECIAL = torch.tensor([[float("inf"), float("-inf"), float("nan"), 0.0, -0.0, 1
 
 
 @pytest.mark.parametrize(
-    "name", ["exp", "log", "sqrt", "rsqrt", "reciprocal", "isnan", "isinf", "isfinite", "sigmoid",
-             "relu", "tanh", "silu", "softplus", "signbit", "floor", "relu6", "log_sigmoid"]
-)  # fmt: skip
+    "name",
+    [
+        "exp",
+        "log",
+        "sqrt",
+        "rsqrt",
+        "reciprocal",
+        "isnan",
+        "isinf",
+        "isfinite",
+        "sigmoid",
+        "relu",
+        "tanh",
+        "silu",
+        "softplus",
+        "signbit",
+        "floor",
+        "relu6",
+        "log_sigmoid",
+    ],
+)
 def test_infinities_and_nan(name: str) -> None:
     tensor, values = make(SPECIAL, ttnn.float32)
     check(getattr(ttnn, name)(tensor), UNARY[name][0](values), ttnn.float32)
@@ -300,8 +318,11 @@ def test_functions_of_three_tensors() -> None:
     check(ttnn.addcdiv(a, b, c), torch.addcdiv(av, bv, cv), ttnn.float32)
     check(ttnn.lerp(a, b, 0.25), torch.lerp(av, bv, 0.25), ttnn.float32)
     check(ttnn.isclose(a, a), torch.ones(33, 40), ttnn.float32)
-    check(ttnn.addmm(a, b, ttnn.ones((40, 40), ttnn.float32, ttnn.TILE_LAYOUT, DEVICE)),
-          av + bv @ torch.ones(40, 40), ttnn.float32)  # fmt: skip
+    check(
+        ttnn.addmm(a, b, ttnn.ones((40, 40), ttnn.float32, ttnn.TILE_LAYOUT, DEVICE)),
+        av + bv @ torch.ones(40, 40),
+        ttnn.float32,
+    )
     check(ttnn.cumprod(a, 0), av.cumprod(0), ttnn.float32)
     check(ttnn.fill(a, 2.5), torch.full((33, 40), 2.5), ttnn.float32)
     check(ttnn.identity(a), av, ttnn.float32)
@@ -315,10 +336,16 @@ def test_parameters_of_activations() -> None:
     check(ttnn.hardtanh(x, min_val=-2, max_val=1), F.hardtanh(values, -2, 1), ttnn.float32)
     check(ttnn.softplus(x, beta=2.0, threshold=3.0), F.softplus(values, 2, 3), ttnn.float32)
     check(ttnn.round(x, decimals=1), torch.round(values, decimals=1), ttnn.float32)
-    check(ttnn.div(x, 0.7, rounding_mode="floor"),
-          torch.div(values, torch.tensor(0.7), rounding_mode="floor"), ttnn.float32)  # fmt: skip
-    check(ttnn.div(x, 0.7, rounding_mode="trunc"),
-          torch.div(values, torch.tensor(0.7), rounding_mode="trunc"), ttnn.float32)  # fmt: skip
+    check(
+        ttnn.div(x, 0.7, rounding_mode="floor"),
+        torch.div(values, torch.tensor(0.7), rounding_mode="floor"),
+        ttnn.float32,
+    )
+    check(
+        ttnn.div(x, 0.7, rounding_mode="trunc"),
+        torch.div(values, torch.tensor(0.7), rounding_mode="trunc"),
+        ttnn.float32,
+    )
 
 
 REDUCTIONS: dict[str, Callable[..., torch.Tensor]] = {

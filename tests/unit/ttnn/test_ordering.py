@@ -56,9 +56,7 @@ def test_gather_and_scatter() -> None:
     found = ttnn.gather(X, 1, there)
     assert torch.equal(ttnn.to_torch(found).float(), VALUES.gather(1, wanted))
     source = torch.full((2, 4), 9.0)
-    written = ttnn.scatter(
-        X, 1, there, ttnn.from_torch(source, dtype=ttnn.bfloat16, **TILES)
-    )
+    written = ttnn.scatter(X, 1, there, ttnn.from_torch(source, dtype=ttnn.bfloat16, **TILES))
     assert torch.equal(ttnn.to_torch(written).float(), VALUES.scatter(1, wanted, source))
     assert torch.equal(ttnn.to_torch(X).float(), VALUES)
     assert (found.dtype, found.shape, written.shape) == (ttnn.bfloat16, (2, 3), (40, 70))
@@ -72,9 +70,7 @@ def test_gather_into_a_tensor() -> None:
 
 
 def test_an_embedding_has_the_layout_of_its_weight_or_the_one_that_is_said() -> None:
-    rows = ttnn.from_torch(
-        torch.tensor([[1, 39]]).int(), dtype=ttnn.uint32, device=DEVICE
-    )
+    rows = ttnn.from_torch(torch.tensor([[1, 39]]).int(), dtype=ttnn.uint32, device=DEVICE)
     assert ttnn.embedding(rows, X).layout is ttnn.TILE_LAYOUT
     result = ttnn.embedding(rows, X, layout=ttnn.ROW_MAJOR_LAYOUT, padding_idx=0)
     assert (result.layout, result.shape) == (ttnn.ROW_MAJOR_LAYOUT, (1, 2, 70))
@@ -97,9 +93,7 @@ def test_an_embedding_has_the_layout_of_its_weight_or_the_one_that_is_said() -> 
             r"indices of shape \(1,\)",
         ),
         (
-            lambda: ttnn.scatter(
-                X, 1, indices([1, 2])[0], ttnn.ones((1, 1), **TILES)
-            ),
+            lambda: ttnn.scatter(X, 1, indices([1, 2])[0], ttnn.ones((1, 1), **TILES)),
             r"shape \(1, 1\) with",
         ),
     ],

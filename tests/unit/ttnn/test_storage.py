@@ -138,8 +138,9 @@ def test_shards_cut_the_rows_of_a_row_major_tensor_into_pages(strategy: str, wid
     memory = ttnn.create_sharded_memory_config((4, 12), grid, getattr(ttnn.ShardStrategy, strategy))
     values = np.arange(4 * 12, dtype=np.uint16).reshape(4, 12)
     device = ttnn.open_device(device_id=0)
-    tensor = ttnn.from_numpy(values, layout=ttnn.ROW_MAJOR_LAYOUT, device=device,
-                             memory_config=memory)  # fmt: skip
+    tensor = ttnn.from_numpy(
+        values, layout=ttnn.ROW_MAJOR_LAYOUT, device=device, memory_config=memory
+    )
     pages = tensor.storage.read_pages()
     assert np.array_equal(pages.view(np.uint16), values.reshape(-1, width))
     copy = ttnn.zeros_like(tensor)
@@ -148,13 +149,15 @@ def test_shards_cut_the_rows_of_a_row_major_tensor_into_pages(strategy: str, wid
 
 
 def test_the_last_page_of_a_row_is_padded() -> None:
-    spec = ttnn.ShardSpec(ttnn.CoreRangeSet([ttnn.CoreRange((0, 0), (1, 0))]), (2, 4),
-                          ttnn.ShardOrientation.ROW_MAJOR)  # fmt: skip
+    spec = ttnn.ShardSpec(
+        ttnn.CoreRangeSet([ttnn.CoreRange((0, 0), (1, 0))]), (2, 4), ttnn.ShardOrientation.ROW_MAJOR
+    )
     memory = ttnn.MemoryConfig(ttnn.TensorMemoryLayout.WIDTH_SHARDED, ttnn.BufferType.L1, spec)
     values = np.arange(1, 15, dtype=np.uint16).reshape(2, 7)
     device = ttnn.open_device(device_id=0)
-    tensor = ttnn.from_numpy(values, layout=ttnn.ROW_MAJOR_LAYOUT, device=device,
-                             memory_config=memory)  # fmt: skip
+    tensor = ttnn.from_numpy(
+        values, layout=ttnn.ROW_MAJOR_LAYOUT, device=device, memory_config=memory
+    )
     pages = tensor.storage.read_pages()
     expected = [[1, 2, 3, 4], [5, 6, 7, 0], [8, 9, 10, 11], [12, 13, 14, 0]]
     assert pages.view(np.uint16).tolist() == expected

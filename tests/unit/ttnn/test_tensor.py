@@ -289,13 +289,14 @@ def spec_of(*shape: int) -> ttnn.TensorSpec:
         ),
         (
             lambda: ttnn.from_torch(
-                torch_tensor(np.ones((2, 3))), ttnn.float32,
+                torch_tensor(np.ones((2, 3))),
+                ttnn.float32,
                 spec=spec_of(2, 3),
             ),
             "dtype=float32 is given beside a spec that says bfloat16",
         ),
     ],
-)  # fmt: skip
+)
 def test_wrong_use_points_at_the_call(make: Callable[[], Any], message: str) -> None:
     with pytest.raises(UsageError, match=message) as caught:
         make()

@@ -31,18 +31,28 @@ def numbers(*shape):
 
 def convolved(device, image, weight, bias=None, call=ttnn.conv2d, **options):
     """The call, with an image (batch, channels, height, width)."""
-    made = [ttl.from_numpy(each, dtype=ttnn.float32, device=device)
-            for each in (np.ascontiguousarray(image.transpose(0, 2, 3, 1)), weight)]  # fmt: skip
+    made = [
+        ttl.from_numpy(each, dtype=ttnn.float32, device=device)
+        for each in (np.ascontiguousarray(image.transpose(0, 2, 3, 1)), weight)
+    ]
     batch, channels, height, width = image.shape
     is_transposed = call is ttnn.conv_transpose2d
     outs = weight.shape[1] * options.get("groups", 1) if is_transposed else len(weight)
     if bias is not None:
         bias = ttl.from_numpy(bias.reshape(1, 1, 1, -1), dtype=ttnn.float32, device=device)
     return call(
-        input_tensor=made[0], weight_tensor=made[1], device=device, in_channels=channels,
-        out_channels=outs, batch_size=batch, input_height=height, input_width=width,
-        kernel_size=weight.shape[2:], bias_tensor=bias, **options,
-    )  # fmt: skip
+        input_tensor=made[0],
+        weight_tensor=made[1],
+        device=device,
+        in_channels=channels,
+        out_channels=outs,
+        batch_size=batch,
+        input_height=height,
+        input_width=width,
+        kernel_size=weight.shape[2:],
+        bias_tensor=bias,
+        **options,
+    )
 
 
 def as_images(tensor, batch, sizes):
@@ -81,9 +91,13 @@ def test_what_else_it_gives_and_refuses(device):
     image, weight = numbers(1, 4, 5, 5), numbers(6, 4, 3, 3)
     relu = ttnn.Conv2dConfig(activation=ttnn.UnaryWithParam(ttnn.UnaryOpType.RELU))
     result, sizes, (prepared, bias) = convolved(
-        device, image, weight, conv_config=relu, return_output_dim=True,
+        device,
+        image,
+        weight,
+        conv_config=relu,
+        return_output_dim=True,
         return_weights_and_bias=True,
-    )  # fmt: skip
+    )
     assert sizes == (3, 3) and prepared.shape == (6, 4, 3, 3) and bias is None
     assert ttl.to_numpy(result).min() == 0 and result.layout is ttnn.TILE_LAYOUT
     with pytest.raises(RuntimeError, match=r"with weights of shape \(6, 4, 3, 3\), not \(6, 2"):

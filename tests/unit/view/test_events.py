@@ -77,8 +77,16 @@ def test_both_forms_give_all_events(recorder: Recorder, tmp_path: Path, name: st
 
 
 def test_parts_of_copies_and_other_spellings(tmp_path: Path) -> None:
-    record = {"tick": 3, "kind": "copy_start", "node": [0], "kernel": "k", "subject": "x",
-              "value": 4, "line": 5, "part": [[0, 0], [1, 1]]}  # fmt: skip
+    record = {
+        "tick": 3,
+        "kind": "copy_start",
+        "node": [0],
+        "kernel": "k",
+        "subject": "x",
+        "value": 4,
+        "line": 5,
+        "part": [[0, 0], [1, 1]],
+    }
     file = tmp_path / "trace.jsonl"
     lines = [json.dumps(record), json.dumps(record, separators=(",", ":"))]
     file.write_text("".join(f"{line}\n" for line in lines))

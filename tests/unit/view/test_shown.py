@@ -119,8 +119,10 @@ def test_lines_of_a_stage_have_the_places_they_come_from() -> None:
     assert stage.text == print_module(module)
     lines = stage.text.splitlines()
     own = {lines[line - 1].strip(): span for line, span in stage.spans if span in spans}
-    assert own == {"%zero = arith.constant 0 : index": spans[0],
-                   "%one = arith.constant 1 : index": spans[1]}  # fmt: skip
+    assert own == {
+        "%zero = arith.constant 0 : index": spans[0],
+        "%one = arith.constant 1 : index": spans[1],
+    }
 
 
 def test_a_stage_that_changes_nothing_is_named_only() -> None:
@@ -145,8 +147,10 @@ def test_an_interrupt_ends_a_server(tmp_path: Path) -> None:
     from urllib.request import urlopen
 
     trace = tmp_path / "trace.jsonl"
-    trace.write_text('{"tick": 0, "kind": "kernel_start", "node": [0, 0], "kernel": "k", '
-                     '"subject": "", "value": 0, "line": 0}\n')  # fmt: skip
+    trace.write_text(
+        '{"tick": 0, "kind": "kernel_start", "node": [0, 0], "kernel": "k", '
+        '"subject": "", "value": 0, "line": 0}\n'
+    )
     # Who runs the tests in the background of a shell may have it ignored.
     code = (
         "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler); "

@@ -48,9 +48,14 @@ def has_checked_indices(op: Operation) -> bool:
 
 
 _CALL_PROPERTIES = (
-    "api_version", "backend_config", "called_computations", "has_side_effect", "operand_layouts",
-    "output_operand_aliases", "result_layouts",
-)  # fmt: skip
+    "api_version",
+    "backend_config",
+    "called_computations",
+    "has_side_effect",
+    "operand_layouts",
+    "output_operand_aliases",
+    "result_layouts",
+)
 _COMPOSITE_PROPERTIES = ("composite_attributes", "decomposition", "version")
 
 

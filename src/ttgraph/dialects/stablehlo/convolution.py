@@ -135,8 +135,9 @@ class ConvolutionOp(DefinedOperation):
         groups: int,
     ) -> ConvolutionOp:
         given, kernel = shape_of(lhs), shape_of(rhs)
-        sizes = {str(n): axis.places(given[numbers.input.index(str(n))])
-                 for n, axis in enumerate(axes)}  # fmt: skip
+        sizes = {
+            str(n): axis.places(given[numbers.input.index(str(n))]) for n, axis in enumerate(axes)
+        }
         sizes |= {"b": given[numbers.input.index("b")], "f": kernel[numbers.kernel.index("o")]}
         result = TensorType(element_of(lhs), [sizes[each] for each in numbers.output])
         edges = [edge for axis in axes for edge in (axis.before, axis.after)]
@@ -170,8 +171,13 @@ class ConvolutionOp(DefinedOperation):
             found: Any = self.properties.get(name)
             return [default] * count if found is None else [int(n) for n in ints(found)]
 
-        lists = (of("window_strides", 1), edges[::2], edges[1::2], of("lhs_dilation", 1),
-                 of("rhs_dilation", 1))  # fmt: skip
+        lists = (
+            of("window_strides", 1),
+            edges[::2],
+            edges[1::2],
+            of("lhs_dilation", 1),
+            of("rhs_dilation", 1),
+        )
         reversal = [bool(each) for each in of("window_reversal", 0)]
         sizes = [kernel[self.numbers.kernel.index(str(n))] for n in range(count)]
         return [Axis(*each) for each in zip(sizes, *lists, reversal, strict=True)]
@@ -182,8 +188,9 @@ class ConvolutionOp(DefinedOperation):
         printer.print_string(f") dim_numbers = {self.numbers}, window = {{")
         printer.print_string(", ".join(self._window()))
         groups = (self.batch_group_count.value.data, self.groups)
-        printer.print_string("}} {{batch_group_count = {} : i64, "
-                             "feature_group_count = {} : i64}}".format(*groups))  # fmt: skip
+        printer.print_string(
+            "}} {{batch_group_count = {} : i64, feature_group_count = {} : i64}}".format(*groups)
+        )
         print_signature(printer, self)
 
     def _window(self) -> list[str]:
@@ -219,8 +226,10 @@ class ConvolutionOp(DefinedOperation):
         if letters != [sorted([*counted, *two]) for two in ("bf", "io", "bf")]:
             raise VerifyException(f"{self.name}: {numbers} do not name every dimension once")
         given, kernel = shape_of(self.lhs), shape_of(self.rhs)
-        sizes = {n: axis.places(given[numbers.input.index(n)])
-                 for n, axis in zip(counted, self.axes, strict=True)}  # fmt: skip
+        sizes = {
+            n: axis.places(given[numbers.input.index(n)])
+            for n, axis in zip(counted, self.axes, strict=True)
+        }
         groups = self.batch_group_count.value.data
         sizes |= {"b": given[numbers.input.index("b")] // groups}
         sizes |= {"f": kernel[numbers.kernel.index("o")]}

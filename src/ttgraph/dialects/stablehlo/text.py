@@ -76,8 +76,11 @@ def parse_dims(parser: AttrParser) -> tuple[int, ...]:
 def format_lists(numbers: Any) -> list[str]:
     """Print the lists of dimension numbers that are not empty, as `offset_dims = [1]`."""
     lists = {field.name: getattr(numbers, field.name) for field in fields(numbers)}
-    return [f"{name} = {list(found)}" for name, found in lists.items()
-            if found and isinstance(found, tuple)]  # fmt: skip
+    return [
+        f"{name} = {list(found)}"
+        for name, found in lists.items()
+        if found and isinstance(found, tuple)
+    ]
 
 
 def parse_numbers(parser: AttrParser, kind: type[Any], what: str) -> dict[str, Any]:

@@ -315,9 +315,13 @@ class _Form:
         if token.kind == Kind.BARE_IDENT:
             return "." in token.text or self._is_operation(token.text) or token.text == "loc"
         return token.kind in (
-            Kind.PERCENT_IDENT, Kind.STRING_LIT, Kind.CARET_IDENT, Kind.HASH_IDENT,
-            Kind.EXCLAMATION_IDENT, Kind.FILE_METADATA_BEGIN,
-        )  # fmt: skip
+            Kind.PERCENT_IDENT,
+            Kind.STRING_LIT,
+            Kind.CARET_IDENT,
+            Kind.HASH_IDENT,
+            Kind.EXCLAMATION_IDENT,
+            Kind.FILE_METADATA_BEGIN,
+        )
 
     def _begins_line(self, position: int) -> bool:
         return not self.source[self.source.rfind("\n", 0, position) + 1 : position].strip()

@@ -54,7 +54,7 @@ __all__ = [
     "TileMathOp",
     "TileStoreOp",
     "packing_of",
-]  # fmt: skip
+]
 
 
 @irdl_attr_definition

@@ -44,12 +44,33 @@ from ..ttcore import TileType, block_type, tensor_of
 
 __all__ = [
     "PUBLISHED",
-    "AcquireOp", "BindBufferOp", "CanAcquireOp", "DataflowBufferType", "DeclareBufferOp", "End",
-    "HandOverOp", "PopOp", "PushOp", "ReadElementOp", "ReleaseOp", "ReserveOp", "ScopeEndOp",
-    "StoreOp", "WaitOp", "WriteElementOp",
-    "backing_tensors", "buffer_name", "buffer_name_of", "buffer_of", "end_of", "is_block_value",
-    "is_resumed", "is_tensor_backed", "page_bytes_of", "released_by",
-]  # fmt: skip
+    "AcquireOp",
+    "BindBufferOp",
+    "CanAcquireOp",
+    "DataflowBufferType",
+    "DeclareBufferOp",
+    "End",
+    "HandOverOp",
+    "PopOp",
+    "PushOp",
+    "ReadElementOp",
+    "ReleaseOp",
+    "ReserveOp",
+    "ScopeEndOp",
+    "StoreOp",
+    "WaitOp",
+    "WriteElementOp",
+    "backing_tensors",
+    "buffer_name",
+    "buffer_name_of",
+    "buffer_of",
+    "end_of",
+    "is_block_value",
+    "is_resumed",
+    "is_tensor_backed",
+    "page_bytes_of",
+    "released_by",
+]
 
 
 @irdl_attr_definition

@@ -14,9 +14,16 @@ from ..building import QuickOperation
 from ..definitions import define_operation
 
 __all__ = [
-    "AssertOp", "FloatDivisionOp", "FloorDivideOp", "NodeIndexOp", "PrintOp", "RemainderOp",
-    "RuntimeArgOp", "SignpostOp", "is_scalar_math",
-]  # fmt: skip
+    "AssertOp",
+    "FloatDivisionOp",
+    "FloorDivideOp",
+    "NodeIndexOp",
+    "PrintOp",
+    "RemainderOp",
+    "RuntimeArgOp",
+    "SignpostOp",
+    "is_scalar_math",
+]
 
 
 class RuntimeArgOp(QuickOperation):

@@ -53,10 +53,25 @@ from ..definitions import define_operation
 from ..locations import span_of
 
 __all__ = [
-    "DeclarePipeNetOp", "ForEachPipeOp", "IfDstOp", "IfSrcOp", "IsActiveOp", "IsDstOp", "IsSrcOp",
-    "LocalPipeOp", "NetUserOp", "PipeCountOp", "PipeNodes", "PipeType", "PipeValueOp", "RoleOp",
-    "YieldOp", "find_net", "module_of", "nets_of",
-]  # fmt: skip
+    "DeclarePipeNetOp",
+    "ForEachPipeOp",
+    "IfDstOp",
+    "IfSrcOp",
+    "IsActiveOp",
+    "IsDstOp",
+    "IsSrcOp",
+    "LocalPipeOp",
+    "NetUserOp",
+    "PipeCountOp",
+    "PipeNodes",
+    "PipeType",
+    "PipeValueOp",
+    "RoleOp",
+    "YieldOp",
+    "find_net",
+    "module_of",
+    "nets_of",
+]
 
 
 Node = tuple[int, int]
@@ -154,8 +169,11 @@ class DeclarePipeNetOp(QuickOperation):
         """Remember the pipes' names, and their places if these are in the net's file."""
         self.properties["written_names"] = ArrayAttr([StringAttr(name) for name, _ in pipes])
         own = span_of(self.location)
-        spans = [span for _, span in pipes if span is not None and own is not None
-                 and span.file == own.file]  # fmt: skip
+        spans = [
+            span
+            for _, span in pipes
+            if span is not None and own is not None and span.file == own.file
+        ]
         if len(spans) < len(pipes):
             return
         rows = [(span.line, span.column, span.end_line, span.end_column) for span in spans]

@@ -23,9 +23,15 @@ from ..definitions import define_operation
 from .pipe_nets import module_of
 
 __all__ = [
-    "DeclareSemaphoreOp", "SemaphoreIncRemoteOp", "SemaphoreOp", "SemaphoreSetMulticastOp",
-    "SemaphoreSetOp", "SemaphoreSetRemoteOp", "SemaphoreWaitOp", "semaphores_of",
-]  # fmt: skip
+    "DeclareSemaphoreOp",
+    "SemaphoreIncRemoteOp",
+    "SemaphoreOp",
+    "SemaphoreSetMulticastOp",
+    "SemaphoreSetOp",
+    "SemaphoreSetRemoteOp",
+    "SemaphoreWaitOp",
+    "semaphores_of",
+]
 
 
 class DeclareSemaphoreOp(QuickOperation):

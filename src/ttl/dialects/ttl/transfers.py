@@ -22,10 +22,22 @@ from .buffers import AcquireOp, ReserveOp
 from .pipe_nets import ForEachPipeOp, PipeType
 
 __all__ = [
-    "CopyOp", "GroupAddOp", "GroupOp", "GroupType", "GroupWaitOp", "HandOverTransferOp",
-    "MulticastOp", "NoTransferOp", "ResumeTransferOp", "TensorSliceOp", "TransferOfOp",
-    "TransferPartsOp", "TransferType", "WaitTransferOp", "copies_of",
-]  # fmt: skip
+    "CopyOp",
+    "GroupAddOp",
+    "GroupOp",
+    "GroupType",
+    "GroupWaitOp",
+    "HandOverTransferOp",
+    "MulticastOp",
+    "NoTransferOp",
+    "ResumeTransferOp",
+    "TensorSliceOp",
+    "TransferOfOp",
+    "TransferPartsOp",
+    "TransferType",
+    "WaitTransferOp",
+    "copies_of",
+]
 
 
 @irdl_attr_definition

@@ -54,9 +54,7 @@ class Needs:
     def missing_factors(self, roots: list[Root]) -> list[Root]:
         """Return the operands that must be in buffers and are not."""
         found = {
-            (root.value, False): Root(root.value)
-            for root in roots
-            if self._is_packed_before(root)
+            (root.value, False): Root(root.value) for root in roots if self._is_packed_before(root)
         }
         for op in self.find_computed(roots):
             way = self.placement.is_wide and reads_by_matrix_unit(op)

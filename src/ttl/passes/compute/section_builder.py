@@ -263,8 +263,7 @@ class SectionBuilder:
     # Reductions, broadcasts, transposition --------------------------------------------------------
 
     def add_arranged(self, op: ttl.BlockMathOp) -> SSAValue:
-        """Add an operation with an arranged read; combine tile copies to reduce outer dimensions.
-        """
+        """Add an operation with an arranged read; combine tile copies over outer dimensions."""
         way = reads_by_matrix_unit(op)
         blocks = [self.places.place_of(self.others.get(v, v), way) for v in operands_in_buffers(op)]
         assert all(block is not None for block in blocks), f"{op.name} of a value in registers"
@@ -293,9 +292,7 @@ class SectionBuilder:
 
     # Matrix products ------------------------------------------------------------------------------
 
-    def product(
-        self, op: ttl.BlockMathOp, start: SSAValue, result: ttl.BlockMathOp
-    ) -> SSAValue:
+    def product(self, op: ttl.BlockMathOp, start: SSAValue, result: ttl.BlockMathOp) -> SSAValue:
         blocks = [self.places.place_of(self.others.get(v, v), True) for v in op.inputs]
         assert all(block is not None for block in blocks), "a product of values in registers"
         value = self.tile(result, [*blocks, start], name="matmul")

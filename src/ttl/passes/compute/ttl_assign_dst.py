@@ -45,9 +45,7 @@ def capacity_of(kernel: func.FuncOp, target: Target) -> int:
     return target.dst_capacity(fp32=fp32, full_sync=full_sync)
 
 
-def _assign(
-    section: ttl.ComputeOp, api: str, capacity: int, buffers: CompilerBuffers
-) -> None:
+def _assign(section: ttl.ComputeOp, api: str, capacity: int, buffers: CompilerBuffers) -> None:
     allocation = allocate(section, api)
     if is_whole(section):
         needed = allocation.size * prod(section_shape(section))

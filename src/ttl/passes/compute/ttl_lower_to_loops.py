@@ -146,9 +146,17 @@ def _rectangles(section: ttl.ComputeOp, make: Maker, shape: Shape, part: Sequenc
                 )
                 constant = first_row * column_count + first_column
                 place = SubBlock(
-                    origin, constant, height, width, column_count,
-                    batch, row, first_row, column, first_column,
-                )  # fmt: skip
+                    origin,
+                    constant,
+                    height,
+                    width,
+                    column_count,
+                    batch,
+                    row,
+                    first_row,
+                    column,
+                    first_column,
+                )
                 _Section(section, most, place).lower()
 
             _ranges(inner, column_count, part[1], "subblock_column", columns)

@@ -105,9 +105,7 @@ def even_part(size: int, most: int) -> int:
     return ceil(size / ceil(size / most))
 
 
-def best_rectangle(
-    rows: int, columns: int, most: int, is_product: bool = True
-) -> tuple[int, int]:
+def best_rectangle(rows: int, columns: int, most: int, is_product: bool = True) -> tuple[int, int]:
     """Return the best sub-block of rows and columns (rule EVEN)."""
 
     def cost(part: tuple[int, int]) -> tuple[int, ...]:
@@ -116,8 +114,6 @@ def best_rectangle(
         return sections, left_over, sum(part) if is_product else 0, -part[1]
 
     parts = [
-        (r, c)
-        for r in range(1, min(rows, most) + 1)
-        for c in range(1, min(columns, most // r) + 1)
+        (r, c) for r in range(1, min(rows, most) + 1) for c in range(1, min(columns, most // r) + 1)
     ]
     return min(parts, key=cost)

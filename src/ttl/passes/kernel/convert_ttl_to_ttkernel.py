@@ -242,8 +242,13 @@ def _copy_tiles(
             return
         page = inner.affine(list(zip(indices, strides, strict=True)))
         offset = inner.affine(list(zip(indices, byte_sizes, strict=True)))
-        call(inner, function, add(inner, first, page, "page"), accessor,
-             add(inner, address, offset, "address"))  # fmt: skip
+        call(
+            inner,
+            function,
+            add(inner, first, page, "page"),
+            accessor,
+            add(inner, address, offset, "address"),
+        )
 
     dimension(make, 0, [])
 

@@ -51,10 +51,14 @@ def check(file: FileMaker, op: ttl.AssertOp, make: Maker) -> None:
 def _cpp_string(text: str) -> str:
     """Quote text; other than printable ASCII is in octal escapes, which end after three digits."""
     shown = {"\n": "\\n", '"': '\\"', "\\": "\\\\", "?": "\\?"}
-    return '"' + "".join(
-        shown.get(chr(byte)) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}")
-        for byte in text.encode()
-    ) + '"'
+    return (
+        '"'
+        + "".join(
+            shown.get(chr(byte)) or (chr(byte) if 32 <= byte < 127 else f"\\{byte:03o}")
+            for byte in text.encode()
+        )
+        + '"'
+    )
 
 
 def _escaping(start: emitc.VerbatimOp) -> list[SSAValue]:

@@ -195,9 +195,14 @@ def buffer(
     ]
     filled = f"({fields}.tiles_received - {fields}.tiles_acked) / {value.type.block_tiles}"
     dprint(
-        make, processor, op.heading.data, [converter.circular_buffers[value]],
-        *pointers, f"{fields}.fifo_wr_tile_ptr", filled,
-    )  # fmt: skip
+        make,
+        processor,
+        op.heading.data,
+        [converter.circular_buffers[value]],
+        *pointers,
+        f"{fields}.fifo_wr_tile_ptr",
+        filled,
+    )
     return 1
 
 

@@ -187,9 +187,7 @@ class _Rewriter:
         found.name_hint = "has_room"
         return found
 
-    def _begin(
-        self, make: Maker, variable: SSAValue, own: SSAValue, is_second: SSAValue
-    ) -> None:
+    def _begin(self, make: Maker, variable: SSAValue, own: SSAValue, is_second: SSAValue) -> None:
         call(make, "noc_async_read_set_trid", own)
         values: dict[SSAValue, SSAValue] = {self.loop.body.block.args[0]: variable}
         for op in self.body.begin:

@@ -142,9 +142,16 @@ class WordAllocation:
         )
         assert table is not None
         resources = NetResources(
-            depth, ready, done, tuple(table), ready_in_scratch, done_in_scratch, is_multicast,
-            is_in_place, is_own,
-        )  # fmt: skip
+            depth,
+            ready,
+            done,
+            tuple(table),
+            ready_in_scratch,
+            done_in_scratch,
+            is_multicast,
+            is_in_place,
+            is_own,
+        )
         nodes = {node for pipe in pipes for node in (pipe.source, *pipe.receivers)}
         for role in shared:
             first = self.tables.take(list(nodes), net.most_on_a_node(role))

@@ -126,4 +126,3 @@ def _net_of(op: ttl.ForEachPipeOp, position: int) -> SymbolRefAttr:
     }
     assert isinstance(net, SymbolRefAttr)
     return net
-

@@ -31,8 +31,11 @@ def verify_block_states(module: ModuleOp) -> BlockUse:
         raise CompileError(*mistakes)
     walked = [(kernel, walker) for kernel, walker in found if isinstance(walker, _Walker)]
     return BlockUse(
-        {kernel: walker.suspected for kernel, walker in walked
-         if walker.has_doubt and not _hands_over(kernel)},
+        {
+            kernel: walker.suspected
+            for kernel, walker in walked
+            if walker.has_doubt and not _hands_over(kernel)
+        },
         [each for _, walker in walked for each in walker.warnings.values()],
         [op for _, walker in walked for op in walker.unset_prints()],
     )
@@ -118,9 +121,7 @@ class _Walker(PathWalker[BlockWalk]):
         before = self.step(op, paths)
         after = self.regions(op, [path.copy(path.facts) for path in before])
         known = before[0].known() if before else ()
-        changes = {path.summary(known) for path in after} - {
-            path.summary(known) for path in before
-        }
+        changes = {path.summary(known) for path in after} - {path.summary(known) for path in before}
         if changes and not _hands_over(op):
             decided = {key for path in before for key in path.facts}
             again = [

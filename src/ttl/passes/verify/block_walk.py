@@ -152,8 +152,10 @@ class BlockWalk:
 
     def signature(self) -> Hashable:
         return (
-            tuple((value, held.life.state, held.life.transfers_reading)
-                  for value, held in self.blocks.items()),
+            tuple(
+                (value, held.life.state, held.life.transfers_reading)
+                for value, held in self.blocks.items()
+            ),
             _acquires(self.queues),
             tuple(self.under_way),
             frozenset(self.waited),
@@ -163,7 +165,7 @@ class BlockWalk:
             tuple(self.handed_transfers),
             tuple(self.facts.items()),
             tuple(self.published.items()),
-        )  # fmt: skip
+        )
 
     def step(self, op: Operation) -> None:
         handler = HANDLERS.get(type(op))
@@ -277,9 +279,7 @@ class BlockWalk:
         self.read(op.value)
         held = self.blocks[op.view]
         held.forget(op)
-        self.tolerated = held.step(
-            Event.STORE if op.accumulate is None else Event.ACCUMULATE, op
-        )
+        self.tolerated = held.step(Event.STORE if op.accumulate is None else Event.ACCUMULATE, op)
 
     def read_element(self, op: ttl.ReadElementOp) -> None:
         self.blocks[op.block].step(Event.READ_ELEMENT)

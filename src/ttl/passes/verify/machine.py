@@ -43,9 +43,19 @@ class TraceTask:
     """A kernel on a node, with its position in its trace."""
 
     __slots__ = (
-        "blocked", "blocks", "groups", "is_done", "items", "kernel", "node", "number", "position",
-        "remaining", "stack", "transfers",
-    )  # fmt: skip
+        "blocked",
+        "blocks",
+        "groups",
+        "is_done",
+        "items",
+        "kernel",
+        "node",
+        "number",
+        "position",
+        "remaining",
+        "stack",
+        "transfers",
+    )
 
     def __init__(self, number: int, kernel: int, node: int, items: Items):
         self.number = number
@@ -437,35 +447,47 @@ class TraceMachine:
             tuple([task.place() for task in self.tasks]),
             tuple([tuple(free) for free in self.free.values()]),
             tuple([tuple(filled) for filled in self.filled.values()]),
-            tuple([
-                (number, pipe.sent - complete[number],
-                 tuple([posted - complete[number] for posted in pipe.posted.values()]))
-                for number, pipe in self.pipes.items()
-            ]),
+            tuple(
+                [
+                    (
+                        number,
+                        pipe.sent - complete[number],
+                        tuple([posted - complete[number] for posted in pipe.posted.values()]),
+                    )
+                    for number, pipe in self.pipes.items()
+                ]
+            ),
             tuple([_open(task, complete) for task in self.tasks if task.transfers]),
-            tuple([
-                (number, own.number - complete[number], own.task.blocks.age(own.block))
-                for number, pipe in self.pipes.items() for own in pipe.owed
-            ]),
+            tuple(
+                [
+                    (number, own.number - complete[number], own.task.blocks.age(own.block))
+                    for number, pipe in self.pipes.items()
+                    for own in pipe.owed
+                ]
+            ),
             tuple([task.blocks.state() for task in self.tasks]) if self.has_own else (),
             tuple(self.values.items()),
             tuple([(len(hope.bases), len(hope.sums)) for hope in self.hopes.values()]),
-        )  # fmt: skip
+        )
 
 
 def _open(task: TraceTask, complete: dict[int, int]) -> Hashable:
     """Return a task's incomplete transfers, count_events from the complete ones."""
-    slots = tuple([
-        (slot, pipe, number - complete[pipe])
-        for slot, (pipe, number, _) in task.transfers.items()
-        if number >= complete[pipe]
-    ])  # fmt: skip
-    groups = tuple([
-        (group, pipe, number - complete[pipe])
-        for group, added in task.groups.items()
-        for pipe, number, _ in added
-        if number >= complete[pipe]
-    ])  # fmt: skip
+    slots = tuple(
+        [
+            (slot, pipe, number - complete[pipe])
+            for slot, (pipe, number, _) in task.transfers.items()
+            if number >= complete[pipe]
+        ]
+    )
+    groups = tuple(
+        [
+            (group, pipe, number - complete[pipe])
+            for group, added in task.groups.items()
+            for pipe, number, _ in added
+            if number >= complete[pipe]
+        ]
+    )
     return task.number, slots, groups
 
 

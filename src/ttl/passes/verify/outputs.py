@@ -261,15 +261,11 @@ def check_orders(
     counts = partial(_is_order_unknown, walked, schedules)
     clashes = [(_find_clash(output, output.reads, counts), output) for output in outputs]
     return [
-        _report(order_not_proven, output, *clash)
-        for clash, output in clashes
-        if clash is not None
+        _report(order_not_proven, output, *clash) for clash, output in clashes if clash is not None
     ]
 
 
-def _is_order_unknown(
-    walked: WalkedModule, schedules: Schedules, one: Touch, other: Touch
-) -> bool:
+def _is_order_unknown(walked: WalkedModule, schedules: Schedules, one: Touch, other: Touch) -> bool:
     owners = (_owner(walked, each) for each in (one, other))
     return not schedules.are_ordered(*zip(owners, (one.copy, other.copy), strict=True))
 

@@ -38,8 +38,16 @@ class PipeState:
     """The number of transfers that each end of a pipe has started."""
 
     __slots__ = (
-        "blocks", "has_own", "must_wait", "number", "owed", "posted", "sent", "sleepers", "source",
-    )  # fmt: skip
+        "blocks",
+        "has_own",
+        "must_wait",
+        "number",
+        "owed",
+        "posted",
+        "sent",
+        "sleepers",
+        "source",
+    )
 
     def __init__(
         self,

@@ -73,12 +73,16 @@ class Report:
             net=pipe.net,
             for_send_of=None if is_sent else pipe.source,
             for_posts_of=missing,
-            partners=tuple([
-                self._partners(node, WalkEventKind.POST if is_sent else WalkEventKind.SEND, number)
-                for node in waited_for
-            ]),
+            partners=tuple(
+                [
+                    self._partners(
+                        node, WalkEventKind.POST if is_sent else WalkEventKind.SEND, number
+                    )
+                    for node in waited_for
+                ]
+            ),
             started=started,
-        )  # fmt: skip
+        )
 
     def _partners(
         self, node: tuple[int, ...], kind: WalkEventKind, pipe: int

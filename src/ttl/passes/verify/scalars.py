@@ -46,11 +46,21 @@ FUNCTIONS: dict[type[Operation], Callable[..., object]] = {
 
 # By the predicate's number in the attribute.
 COMPARISONS = {
-    0: operator.eq, 1: operator.ne, 2: operator.lt, 3: operator.le, 4: operator.gt, 5: operator.ge,
-}  # fmt: skip
+    0: operator.eq,
+    1: operator.ne,
+    2: operator.lt,
+    3: operator.le,
+    4: operator.gt,
+    5: operator.ge,
+}
 FLOAT_COMPARISONS = {
-    1: operator.eq, 2: operator.gt, 3: operator.ge, 4: operator.lt, 5: operator.le, 13: operator.ne,
-}  # fmt: skip
+    1: operator.eq,
+    2: operator.gt,
+    3: operator.ge,
+    4: operator.lt,
+    5: operator.le,
+    13: operator.ne,
+}
 
 
 def function_of(op: Operation) -> Callable[..., Any] | None:

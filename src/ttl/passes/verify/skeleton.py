@@ -222,8 +222,11 @@ class Builder:
 
     def _loop(self, op: scf.ForOp) -> Statement:
         arguments = op.body.block.args
-        chosen = [i for i in range(len(op.iter_args)) if arguments[i + 1] in self.needed
-                  or op.results[i] in self.needed]  # fmt: skip
+        chosen = [
+            i
+            for i in range(len(op.iter_args))
+            if arguments[i + 1] in self.needed or op.results[i] in self.needed
+        ]
         yields = terminator(op.body.block).operands
         return LoopStatement(
             op,

@@ -272,9 +272,14 @@ def unsigned_floor_divide(do: Composer, a: Value, b: Value) -> Value:
 
 
 def whole_reduction(
-    do: Composer, x: Value, scaler: Value, dims: Shape, shape: Shape, how: str,
+    do: Composer,
+    x: Value,
+    scaler: Value,
+    dims: Shape,
+    shape: Shape,
+    how: str,
     exact_f32: bool = False,
-) -> Value:  # fmt: skip
+) -> Value:
     wide = x if do.dtype(x) not in NARROW else _with_bits_of(do, x, int32)
     found = _scale(do, _reduce_integers(do, wide, how, dims), scaler)
     return whole_typecast(do, found, do.dtype(x))

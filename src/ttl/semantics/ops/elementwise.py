@@ -202,9 +202,7 @@ _BINARY = (
         computes=False,
         tile=with_integers(
             {},
-            whole(
-                "bitwise_xor_binary", "binary_bitwise_sfpu.h", init="binary_bitwise_tile_init"
-            ),
+            whole("bitwise_xor_binary", "binary_bitwise_sfpu.h", init="binary_bitwise_tile_init"),
         ),
     ),
     _larger_or_smaller("max", larger),
@@ -246,6 +244,7 @@ _LOGICAL = (
     _logical("logical_and", np.logical_and, "1 where neither a nor b is 0, else 0", "min"),
     _logical("logical_or", np.logical_or, "1 where a or b is not 0, else 0", "max"),
 )
+
 
 def _exp_with_flags(
     x: Array, scale: Array, approx: object, skip_clamp_check: object, iterations: object

@@ -124,9 +124,7 @@ def binary(
     name: str, meaning: Meaning, summary: str, operator: str | None = None, **columns: Any
 ) -> BlockOp:
     """Make an elementwise operation on two blocks, or on a block and a number."""
-    return BlockOp(
-        name, 2, same_type, meaning, summary, operator, scalars=("a", "b"), **columns
-    )
+    return BlockOp(name, 2, same_type, meaning, summary, operator, scalars=("a", "b"), **columns)
 
 
 def one_where(condition: Array, *values: Array) -> Array:

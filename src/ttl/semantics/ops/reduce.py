@@ -136,9 +136,7 @@ def _is_inside(reduced: Shape, rank: int) -> bool:
     return max(reduced) >= rank - 2
 
 
-def _in_source(
-    x: Array, reduction: Callable[..., object], reduced: Shape, phases: int
-) -> Array:
+def _in_source(x: Array, reduction: Callable[..., object], reduced: Shape, phases: int) -> Array:
     """Cut x off to its source. A sum is a product with the scaler, and over columns alone it has x
     in source B; a maximum multiplies nothing."""
     if reduction not in (_sum, _mean):
@@ -257,9 +255,7 @@ OPS = (
 )
 REDUCTIONS = tuple(op.name for op in OPS)
 _NATIVE: dict[object, int] = {
-    op.meaning: ROW_REDUCTIONS.index(op.name)
-    for op in OPS
-    if op.name in ROW_REDUCTIONS
+    op.meaning: ROW_REDUCTIONS.index(op.name) for op in OPS if op.name in ROW_REDUCTIONS
 }
 
 

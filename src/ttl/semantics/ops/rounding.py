@@ -48,7 +48,7 @@ def _power_of_ten(n: int) -> np.float32:
 
 def _round_bound(spacing: float, x: Array, decimals: int) -> Array:
     """Return the bound, which adds a step where scaling may move a number to or off a tie."""
-    step = 10.0 ** -decimals
+    step = 10.0**-decimals
     scaled = np.abs(np.asarray(x, np.float64)) / step
     from_tie = np.abs(scaled - np.floor(scaled) - 0.5)
     is_near = (from_tie <= spacing * scaled) & (decimals != 0)
@@ -97,6 +97,7 @@ _ONE_LESS = TileCall(
     "eltwise_unary/binop_with_scalar.h",
     arguments=lambda: (bits(1.0),),
 )
+
 
 def _whole_number(name: str, meaning: Meaning, summary: str) -> BlockOp:
     return unary(name, meaning, summary, exact=True, tile=rounding(name))

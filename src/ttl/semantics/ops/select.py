@@ -59,9 +59,7 @@ def _selection(name: str, meaning: Meaning, summary: str, **columns: Any) -> Blo
     )
 
 
-_MASK: dict[str, object] = {
-    "operand_names": ("x", "m"), "aliases": {"mask": "m", "mask_blk": "m"}
-}  # fmt: skip
+_MASK: dict[str, object] = {"operand_names": ("x", "m"), "aliases": {"mask": "m", "mask_blk": "m"}}
 
 
 FILL_BLOCK = BlockOp(

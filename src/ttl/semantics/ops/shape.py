@@ -135,13 +135,15 @@ _BROADCAST_TILES = TileForms(
 _TRANSPOSE_TILES = TileForms(
     by_dims={(-2, -1): TileCall("transpose_tile", "transpose_init", "transpose.h")}
 )
-_VIEWS: tuple[
-    tuple[str, Callable[..., BlockType], Callable[..., Array], str], ...
-] = (
+_VIEWS: tuple[tuple[str, Callable[..., BlockType], Callable[..., Array], str], ...] = (
     ("squeeze", _squeeze_type, np.squeeze, "x without a leading dimension of size 1"),
-    ("unsqueeze", _unsqueeze_type, np.expand_dims,
-     "x with a leading dimension of size 1 more, at `dim` of the result"),
-)  # fmt: skip
+    (
+        "unsqueeze",
+        _unsqueeze_type,
+        np.expand_dims,
+        "x with a leading dimension of size 1 more, at `dim` of the result",
+    ),
+)
 
 
 OPS = (

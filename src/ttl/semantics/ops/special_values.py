@@ -100,11 +100,16 @@ def flush_denormals(values: Array) -> Array:
 _NATIVE: dict[object, int] = {
     meaning: block_math.OPERATIONS.index(name)
     for name, meaning in {
-        "add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide,
-        "max": larger, "min": smaller, "narrow_mul": narrow_product,
+        "add": np.add,
+        "sub": np.subtract,
+        "mul": np.multiply,
+        "div": np.divide,
+        "max": larger,
+        "min": smaller,
+        "narrow_mul": narrow_product,
         "matmul": block_math.matrix_product,
     }.items()
-}  # fmt: skip
+}
 
 
 def native_operation(meaning: Callable[..., object]) -> int:

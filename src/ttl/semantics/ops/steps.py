@@ -44,9 +44,7 @@ def _meaningless(*values: object, **parameters: object) -> NoReturn:
 def _step(name: str, operands: int, tile: Tiles, summary: str, **columns: Any) -> BlockOp:
     rule = unchanged if operands == 1 else same_type
     columns = {"type_rule": rule, **columns}
-    return BlockOp(
-        name, operands, meaning=_meaningless, summary=summary, tile=tile, **columns
-    )
+    return BlockOp(name, operands, meaning=_meaningless, summary=summary, tile=tile, **columns)
 
 
 def _with_number(name: str, call: str, include: str, init: str, summary: str) -> BlockOp:
@@ -176,17 +174,13 @@ STEPS: dict[str, BlockOp] = {
         ),
         _step("quick_exp", 1, vector("exp", _EXP, template="<true>"), "nearly e to the power of x"),
         _step("quick_exp_unclamped", 1, _unclamped(), "the same, wrong below -88"),
-        _with_number(
-            "scaled", "mul_unary", _SCALAR, "binop_with_scalar_tile_init", "x * factor"
-        ),
+        _with_number("scaled", "mul_unary", _SCALAR, "binop_with_scalar_tile_init", "x * factor"),
         _step("fmod", 2, vector("fmod_binary", "binary_fmod.h"), "the rest, with a's sign"),
         _step("select", 3, _select(), "a, or b where all bits of c are 0"),
         _whole_step(
             "right_shift",
             2,
-            whole(
-                "binary_logical_right_shift", "binary_shift.h", init="binary_shift_tile_init"
-            ),
+            whole("binary_logical_right_shift", "binary_shift.h", init="binary_shift_tile_init"),
             "the bits of a, b places down",
         ),
         _whole_step(

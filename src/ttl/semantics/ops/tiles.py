@@ -146,7 +146,7 @@ def for_integers_too(forms: TileForms) -> Tiles:
 
 def whole(
     name: str, include: str, *, init: str | None = None, wraps: bool = False, **columns: Any
-) -> dict[str, TileForms]:  # fmt: skip
+) -> dict[str, TileForms]:
     """Return the forms of a call with the data format as its template, for all integers."""
     call = TileCall(
         f"{name}_tile<DataFormat::{{format}}>", init or f"{name}_tile_init", include, **columns

@@ -297,11 +297,12 @@ class Evaluation:
         found: list[tuple[Held, dict[Variable, Value]]] = [(state, {})]
         for argument, parameter in values.match_arguments(node, closure.function, callee.bound):
             found = [
-                (after, {**given, parameter: value}) if parameter is not None
+                (after, {**given, parameter: value})
+                if parameter is not None
                 else (after.escaped(value), given)
                 for before, given in found
                 for after, value in self.value(argument, before)
-            ]  # fmt: skip
+            ]
         return [
             each
             for after, given in found

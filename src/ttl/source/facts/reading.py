@@ -119,9 +119,14 @@ class Reading:
         return self.formers.setdefault(key, Hidden(f".{variable.name}", variable.scope))
 
     def go_in(
-        self, caller: Evaluation, node: tree.Call, closure: Closure, given: Given, state: Held,
+        self,
+        caller: Evaluation,
+        node: tree.Call,
+        closure: Closure,
+        given: Given,
+        state: Held,
         is_callback: bool = False,
-    ) -> Result:  # fmt: skip
+    ) -> Result:
         if closure.function in self.running:
             for value in given.values():
                 state = state.escaped(value)

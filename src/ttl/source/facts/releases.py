@@ -112,8 +112,9 @@ class _Inserter(Changer):
             tuple(sorted(part, key=lambda each: each.name)) for part in (supply.names, supply.kept)
         )
         here = self.places[supply.spot]
-        if all((each.names, each.kept, each.is_wait) != (names, kept, supply.is_wait)
-               for each in here):  # fmt: skip
+        if all(
+            (each.names, each.kept, each.is_wait) != (names, kept, supply.is_wait) for each in here
+        ):
             here.append(tree.Finish(supply.site.place, names, kept, supply.is_wait))
 
     def node(self, node: Any) -> Any:

@@ -226,10 +226,14 @@ class Supplies(Forward[States], Evaluation):
             name = min(handle.names, key=lambda each: each.name)
             return handle.given_to(self.reading.former(node, name), Value(handle.names))
 
-        return as_states(
-            state.changed(lambda each: saved(each) if is_lost(each) else each)
-            for state in states
-        ) if again else states  # fmt: skip
+        return (
+            as_states(
+                state.changed(lambda each: saved(each) if is_lost(each) else each)
+                for state in states
+            )
+            if again
+            else states
+        )
 
     def _needs(self, node: Statement, transfer: Handle, state: Held) -> bool:
         read, written = {*transfer.reads}, {*transfer.writes}
@@ -292,9 +296,15 @@ class Supplies(Forward[States], Evaluation):
         for side, part in enumerate((node.then, node.otherwise)):
             own = keys[side] - keys[1 - side]
             spot = Spot("after", part[-1]) if part else Spot(("then", "else")[side], node)
-            ends.append(self.settle(spot, sides[side], lambda state, own=own: [  # type: ignore[misc]
-                h for h in ended(state) if (h.is_transfer, h.site) in own
-            ]))  # fmt: skip
+            ends.append(
+                self.settle(
+                    spot,
+                    sides[side],
+                    lambda state, own=own: [  # type: ignore[misc]
+                        h for h in ended(state) if (h.is_transfer, h.site) in own
+                    ],
+                )
+            )
         return ends[0], ends[1]
 
     # Selection ------------------------------------------------------------------------------------
@@ -307,9 +317,10 @@ class Supplies(Forward[States], Evaluation):
         if not ended:
             return []
         transfers = [
-            h for h in ended
+            h
+            for h in ended
             if h.is_transfer and (not h.is_named or (is_end and body in self.own[h.site]))
-        ]  # fmt: skip
+        ]
         blocks: list[Handle] = []
         older: set[object] = set()
         for handle in (h for h in state.handles if not h.is_transfer):  # rule ORDER
@@ -362,9 +373,12 @@ class Supplies(Forward[States], Evaluation):
     # Recording ------------------------------------------------------------------------------------
 
     def settle(
-        self, spot: Spot, states: States, gone: Callable[[Held], list[Handle]],
+        self,
+        spot: Spot,
+        states: States,
+        gone: Callable[[Held], list[Handle]],
         is_urgent: bool = False,
-    ) -> States:  # fmt: skip
+    ) -> States:
         """Supply the calls that some path leaves out, at a place that all paths pass. A call that
         is not urgent waits if another path uses a handle of the same variable later."""
         found = {state: gone(state) for state in states}

@@ -36,8 +36,20 @@ from ..walking import walk
 
 # Builtins that may get a block: HARMLESS ones do not keep it, PASSING ones may return it.
 HARMLESS = (
-    abs, bool, getattr, hasattr, id, isinstance, len, print, range, repr, str, type, GroupTransfer,
-)  # fmt: skip
+    abs,
+    bool,
+    getattr,
+    hasattr,
+    id,
+    isinstance,
+    len,
+    print,
+    range,
+    repr,
+    str,
+    type,
+    GroupTransfer,
+)
 PASSING = (dict, enumerate, iter, list, max, min, next, reversed, set, sorted, tuple, zip)
 GIVING = ("get", "items", "values", "copy", "pop")  # methods of containers that return items
 POSITIONAL = (Parameter.POSITIONAL_ONLY, Parameter.POSITIONAL_OR_KEYWORD)

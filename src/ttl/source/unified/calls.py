@@ -57,9 +57,26 @@ if TYPE_CHECKING:
 
 # Python functions that kernels may call, and those whose results hold their arguments' items.
 PURE: Final = (
-    "abs", "bool", "divmod", "float", "hasattr", "id", "int", "isinstance", "len", "max", "min",
-    "pow", "range", "repr", "round", "slice", "str", "sum", "type",
-)  # fmt: skip
+    "abs",
+    "bool",
+    "divmod",
+    "float",
+    "hasattr",
+    "id",
+    "int",
+    "isinstance",
+    "len",
+    "max",
+    "min",
+    "pow",
+    "range",
+    "repr",
+    "round",
+    "slice",
+    "str",
+    "sum",
+    "type",
+)
 PASSING: Final = ("dict", "iter", "list", "next", "reversed", "set", "sorted", "tuple")
 OPERATORS: Final = {*dir(language.Block)} & {*dir(operator)}
 STOPS: Final = (breakpoint, pdb.set_trace)  # statements beside them decide where they run

@@ -90,8 +90,11 @@ class Followed(Changer):
         call = call_of(ASKED, node, node.test, any(unit.is_jump for unit in inside))
         names = sorted({name for unit in inside for name in unit.binds}, key=lambda n: n.name)
         unsure = tuple(make_assign(name, outer_name(OPAQUE_NAME, place), place) for name in names)
-        sides = (("is not", False, node.then), ("is not", True, node.otherwise),
-                 ("is", None, unsure))  # fmt: skip
+        sides = (
+            ("is not", False, node.then),
+            ("is not", True, node.otherwise),
+            ("is", None, unsure),
+        )
         branches = []
         for sign, value, body in sides:
             others = (tree.Constant(place, value),)

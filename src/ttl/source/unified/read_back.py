@@ -47,10 +47,11 @@ class ReadBack:
         savers = [unit for unit in self.units if unit.saves]
         pairs = ((one, other) for one in savers for other in self.units)
         return [
-            (one, other) for one, other in pairs
+            (one, other)
+            for one, other in pairs
             if _may_share(one.saves, other.loads)
             or (one is not other and _may_share(one.saves, other.saves))
-        ]  # fmt: skip
+        ]
 
     def unordered(self, assignment: Assignment) -> Sequence[Pair]:
         """Return pairs on two threads where nothing makes the second wait for the first."""

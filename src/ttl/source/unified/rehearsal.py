@@ -183,9 +183,16 @@ class RehearsalEngine(Engine):
     """The engine that records the steps of one node."""
 
     __slots__ = (
-        "_blocks", "_has_elements", "_here", "_unit", "_units", "grid", "is_compute", "left",
+        "_blocks",
+        "_has_elements",
+        "_here",
+        "_unit",
+        "_units",
+        "grid",
+        "is_compute",
+        "left",
         "steps",
-    )  # fmt: skip
+    )
 
     def __init__(
         self, grid: Shape, node: Shape, units: Sequence[Unit], left: int, has_elements: bool

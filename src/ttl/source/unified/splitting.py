@@ -37,9 +37,13 @@ from .sections import Sections, only_counts
 from .units import Inline, Thread, Unit, in_text
 
 NAMED = ".name_declared"
-KERNELS = {f".{kind.value}": made for kind, made in (
-    (KernelKind.COMPUTE, compute), (KernelKind.DATAMOVEMENT, datamovement),
-)}  # fmt: skip
+KERNELS = {
+    f".{kind.value}": made
+    for kind, made in (
+        (KernelKind.COMPUTE, compute),
+        (KernelKind.DATAMOVEMENT, datamovement),
+    )
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

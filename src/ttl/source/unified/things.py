@@ -47,9 +47,15 @@ class Kind(IntEnum):
 
 # Those that only the language itself, or a function whose definition is known, may be given.
 OF_KERNELS = (
-    Kind.SEMAPHORE, Kind.NET, Kind.PIPE, Kind.BUFFER, Kind.SLICE, Kind.TRANSFER, Kind.VALUE,
+    Kind.SEMAPHORE,
+    Kind.NET,
+    Kind.PIPE,
+    Kind.BUFFER,
+    Kind.SLICE,
+    Kind.TRANSFER,
+    Kind.VALUE,
     Kind.BLOCK,
-)  # fmt: skip
+)
 OF_TILES = (Kind.VALUE, Kind.BLOCK)
 
 

@@ -142,9 +142,12 @@ def ones(
     device: object, rows: int, columns: int, dtype: str = "bfloat16", memory: object = None
 ) -> object:
     return ttnn.ones(
-        (32 * rows, 32 * columns), dtype=getattr(ttnn, dtype), layout=ttnn.TILE_LAYOUT,
-        device=device, memory_config=memory or ttnn.DRAM_MEMORY_CONFIG,
-    )  # fmt: skip
+        (32 * rows, 32 * columns),
+        dtype=getattr(ttnn, dtype),
+        layout=ttnn.TILE_LAYOUT,
+        device=device,
+        memory_config=memory or ttnn.DRAM_MEMORY_CONFIG,
+    )
 
 
 def main() -> None:

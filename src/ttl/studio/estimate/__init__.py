@@ -6,7 +6,20 @@ from .text import estimate_text, estimate_values
 from .timeline import KernelTimeline, StepTime, Timeline, timeline, timeline_events
 
 __all__ = [
-    "Change", "Estimate", "KernelTimeline", "LineCost", "Model", "Range", "StepTime", "ThreadCost",
-    "Timeline", "estimate", "estimate_text", "estimate_values", "most_valuable", "timeline",
-    "timeline_events", "wait_in_words",
-]  # fmt: skip
+    "Change",
+    "Estimate",
+    "KernelTimeline",
+    "LineCost",
+    "Model",
+    "Range",
+    "StepTime",
+    "ThreadCost",
+    "Timeline",
+    "estimate",
+    "estimate_text",
+    "estimate_values",
+    "most_valuable",
+    "timeline",
+    "timeline_events",
+    "wait_in_words",
+]

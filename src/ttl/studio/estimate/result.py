@@ -23,14 +23,23 @@ RESOURCES: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("DRAM", ("dram.",)),
     ("NoC", ("noc.*.bytes_per_cycle", "noc.link", "noc.one_way_cycles", "noc.handshake")),
     ("latency", ("noc.*.latency_cycles",)),
-    ("issue", ("noc.*.issue_cycles", "noc.signal_issue_cycles", "processor.buffer_call_cycles",
-               "processor.barrier_cycles")),
+    (
+        "issue",
+        (
+            "noc.*.issue_cycles",
+            "noc.signal_issue_cycles",
+            "processor.buffer_call_cycles",
+            "processor.barrier_cycles",
+        ),
+    ),
     ("math", ("compute.matmul", "compute.calls", "compute.other_call_cycles")),
     ("unpack", ("compute.unpack",)),
     ("pack", ("compute.pack",)),
-    ("start and set-up", ("processor.kernel_start_cycles", "processor.startup_cycles",
-                          "processor.init_cycles")),
-)  # fmt: skip
+    (
+        "start and set-up",
+        ("processor.kernel_start_cycles", "processor.startup_cycles", "processor.init_cycles"),
+    ),
+)
 
 UNKNOWN = (
     "harvested rows and columns: the grid of the program is taken as it is",

@@ -23,9 +23,11 @@ Record = dict[str, Any]
 FIRST_TRACK = 1000  # the estimated steps come after the kernels
 THREADS = 3  # at most, of a kernel
 _CALLS = {
-    EventKind.BUFFER_RESERVE.value: "cb_reserve_back", EventKind.BUFFER_PUSH.value: "cb_push_back",
-    EventKind.BUFFER_WAIT.value: "cb_wait_front", EventKind.BUFFER_POP.value: "cb_pop_front",
-}  # fmt: skip
+    EventKind.BUFFER_RESERVE.value: "cb_reserve_back",
+    EventKind.BUFFER_PUSH.value: "cb_push_back",
+    EventKind.BUFFER_WAIT.value: "cb_wait_front",
+    EventKind.BUFFER_POP.value: "cb_pop_front",
+}
 _STARTS = (EventKind.COPY_START.value, EventKind.PIPE_SEND.value, EventKind.PIPE_RECEIVE.value)
 _BLOCKED, _RESUMED = EventKind.KERNEL_BLOCKED.value, EventKind.KERNEL_RESUMED.value
 
@@ -95,8 +97,9 @@ def _track_times(events: list[Record], known: KernelTimeline) -> list[float]:
         by_kind[event["kind"], subject].append(position)
     times: list[float | None] = [None] * len(events)
     for (kind, subject), positions in by_kind.items():
-        for position, time in zip(positions, _times(kind, subject, len(positions), known),
-                                  strict=False):  # fmt: skip
+        for position, time in zip(
+            positions, _times(kind, subject, len(positions), known), strict=False
+        ):
             times[position] = time
     return _fill_times(events, times, known)
 
@@ -108,9 +111,10 @@ def _times(kind: str, subject: object, count: int, known: KernelTimeline) -> lis
         return []
     if kind in _CALLS:  # rule buffer
         steps = [
-            step for step in known.steps
+            step
+            for step in known.steps
             if step.name == _CALLS[kind] and step.details["buffer"] == subject
-        ]  # fmt: skip
+        ]
     else:  # rule line
         steps = sorted(
             (step for step in known.steps if step.line == subject), key=lambda step: step.end

@@ -92,13 +92,17 @@ class Delivery:
 
 
 _BUFFER_STEPS = {
-    "cb_wait_front": (Do.WAIT_FRONT, 0), "cb_pop_front": (Do.POP, 0),
-    "cb_reserve_back": (Do.RESERVE, 2), "cb_push_back": (Do.PUSH, 2),
-}  # fmt: skip
+    "cb_wait_front": (Do.WAIT_FRONT, 0),
+    "cb_pop_front": (Do.POP, 0),
+    "cb_reserve_back": (Do.RESERVE, 2),
+    "cb_push_back": (Do.PUSH, 2),
+}
 _SECTIONS = {
-    "tile_regs_acquire": (Do.ACQUIRE, 1), "tile_regs_commit": (Do.COMMIT, 1),
-    "tile_regs_wait": (Do.SECTION_WAIT, 2), "tile_regs_release": (Do.RELEASE, 2),
-}  # fmt: skip
+    "tile_regs_acquire": (Do.ACQUIRE, 1),
+    "tile_regs_commit": (Do.COMMIT, 1),
+    "tile_regs_wait": (Do.SECTION_WAIT, 2),
+    "tile_regs_release": (Do.RELEASE, 2),
+}
 _TRANSFERS = (
     (r"noc_async_read(_page)?", Do.READ),
     (r"noc_async_write_multicast\w*", Do.MULTICAST),

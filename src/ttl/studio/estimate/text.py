@@ -44,9 +44,10 @@ def estimate_text(found: Estimate) -> str:
 def estimate_values(found: Estimate) -> dict[str, object]:
     """Return the estimate as values for JSON."""
     rates = {
-        "tflops": found.tflops, "gbytes_per_second": found.gbytes,
+        "tflops": found.tflops,
+        "gbytes_per_second": found.gbytes,
         "roofline_microseconds": found.roofline,
-    }  # fmt: skip
+    }
     changes = [{**asdict(each), "text": each.text} for each in found.changes]
     return {**asdict(found), "changes": changes, **rates}
 
@@ -63,22 +64,33 @@ def _percent(part: float, whole: float) -> str:
 def _thread_rows(found: Estimate) -> list[tuple[str, ...]]:
     return [
         (
-            each.kernel, each.thread, f"{each.busy:.0%}",
-            ", ".join(f"{reason} {share:.0%}" for reason, share in each.waits[:MOST_WAITS]
-                      if share >= 0.005),
+            each.kernel,
+            each.thread,
+            f"{each.busy:.0%}",
+            ", ".join(
+                f"{reason} {share:.0%}"
+                for reason, share in each.waits[:MOST_WAITS]
+                if share >= 0.005
+            ),
         )
         for each in found.threads
-    ]  # fmt: skip
+    ]
 
 
 def _rows(found: Estimate) -> list[tuple[str, ...]]:
     return [
         (
-            each.kernel, each.thread, str(each.line), f"{each.busy:.0f}", f"{each.waited:.0f}",
-            f"{each.share:.0%}", str(each.times), each.reason if each.waited else "",
+            each.kernel,
+            each.thread,
+            str(each.line),
+            f"{each.busy:.0f}",
+            f"{each.waited:.0f}",
+            f"{each.share:.0%}",
+            str(each.times),
+            each.reason if each.waited else "",
         )
         for each in found.lines[:MOST_LINES]
-    ]  # fmt: skip
+    ]
 
 
 def _changes(found: Estimate) -> list[str]:

@@ -73,12 +73,15 @@ def timeline(compiled: CompiledOperation, recording: Recording, costs: object) -
             slices = [one for each in threads for one in by_thread.get(id(each), ())]
             kernels.append(
                 KernelTimeline(
-                    places, kernel.name, _file(compiled, position), machine.start * to_us,
+                    places,
+                    kernel.name,
+                    _file(compiled, position),
+                    machine.start * to_us,
                     max((each.time for each in threads), default=0.0) * to_us,
                     tuple(_step(each, recording, to_us) for each in slices),
                     tuple(_sections(slices, to_us)),
                 )
-            )  # fmt: skip
+            )
     return Timeline(compiled.name, machine.end * to_us, tuple(kernels))
 
 
@@ -90,10 +93,16 @@ def _file(compiled: CompiledOperation, position: int) -> str:
 def _step(each: TimedStep, recording: Recording, to_us: float) -> StepTime:
     site = recording.sites[each.step[1]]
     return StepTime(
-        each.thread.plan.role, site.name, site.line, each.begin * to_us, each.end * to_us,
-        _details(each), each.arrives * to_us, each.waited * to_us,
+        each.thread.plan.role,
+        site.name,
+        site.line,
+        each.begin * to_us,
+        each.end * to_us,
+        _details(each),
+        each.arrives * to_us,
+        each.waited * to_us,
         each.reason if each.waited else "",
-    )  # fmt: skip
+    )
 
 
 def _details(each: TimedStep) -> dict[str, str | int]:
@@ -156,8 +165,9 @@ def kernel_events(each: KernelTimeline, process: int, first: int, start: float) 
         begin, end = start + step.begin, start + step.end
         args = {"line": step.line, "file": file, **step.details}
         where = {"pid": process, "tid": track}
-        events.append({"ph": "X", **where, "name": step.name, "ts": begin, "dur": end - begin,
-                       "args": args})  # fmt: skip
+        events.append(
+            {"ph": "X", **where, "name": step.name, "ts": begin, "dur": end - begin, "args": args}
+        )
         if step.arrives:
             name = f"{step.name} under way"
             events += _asynchronous("noc", name, where, begin, start + step.arrives, args)

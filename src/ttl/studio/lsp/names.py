@@ -35,9 +35,12 @@ def _find_missing(nodes: list[tree.Node], file: str) -> Iterator[Diagnostic]:
             except TTLError as error:
                 broken = error.diagnostics[0]
                 yield Diagnostic(
-                    codes.UNKNOWN_NAME, broken.message, Label(Span.of_node(file, node)),
-                    notes=broken.notes, helps=broken.helps,
-                )  # fmt: skip
+                    codes.UNKNOWN_NAME,
+                    broken.message,
+                    Label(Span.of_node(file, node)),
+                    notes=broken.notes,
+                    helps=broken.helps,
+                )
 
 
 def _find_aliases(nodes: list[tree.Node]) -> dict[Binding, str]:

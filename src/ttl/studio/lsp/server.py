@@ -60,8 +60,12 @@ class Server(LanguageServer):
             return
         text, version = opened.source, opened.version
         file = to_fs_path(uri) or uri
-        asked = {"text": text, "file": file, "with_estimate": estimate,
-                 "cpp_folder": str(self.folder)}  # fmt: skip
+        asked = {
+            "text": text,
+            "file": file,
+            "with_estimate": estimate,
+            "cpp_folder": str(self.folder),
+        }
         answer = await _answer_of_worker(json.dumps(asked))
         if answer is None:
             return

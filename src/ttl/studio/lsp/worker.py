@@ -70,8 +70,15 @@ def _value(diagnostic: Diagnostic) -> Found:
 def _syntax(error: SyntaxError, file: str) -> Found:
     line, column = error.lineno or 1, error.offset or 1
     place = {"file": file, "start": [line, column], "end": [line, column + 1], "text": ""}
-    return {"code": "", "severity": "error", "message": error.msg, "primary": place,
-            "secondary": [], "notes": [], "helps": []}  # fmt: skip
+    return {
+        "code": "",
+        "severity": "error",
+        "message": error.msg,
+        "primary": place,
+        "secondary": [],
+        "notes": [],
+        "helps": [],
+    }
 
 
 # The operations of a text ------------------------------------------------------------------------
@@ -109,9 +116,18 @@ def _execute(tree: ast.Module, file: str, names: dict[str, object]) -> int | Non
 
 
 PLAIN = (
-    ast.Constant, ast.Name, ast.Tuple, ast.List, ast.Dict, ast.BinOp, ast.UnaryOp, ast.Attribute,
-    ast.operator, ast.unaryop, ast.expr_context,
-)  # fmt: skip
+    ast.Constant,
+    ast.Name,
+    ast.Tuple,
+    ast.List,
+    ast.Dict,
+    ast.BinOp,
+    ast.UnaryOp,
+    ast.Attribute,
+    ast.operator,
+    ast.unaryop,
+    ast.expr_context,
+)
 
 
 def _is_definition(statement: ast.stmt) -> bool:
@@ -211,9 +227,10 @@ def _estimate(driver: Driver, operation: Operation, call: Found, found: Found) -
 
     with (
         suppress(Exception),
-        redirect_stderr(io.StringIO()), redirect_stdout(io.StringIO()),
+        redirect_stderr(io.StringIO()),
+        redirect_stdout(io.StringIO()),
         chosen_options(estimate=True),
-    ):  # fmt: skip
+    ):
         driver.runs.recorded.clear()
         driver.launch(operation, (), _arguments(call))
         for each in driver.runs.recorded.values():

@@ -7,6 +7,21 @@ from .store import Store, digest, version_of_pyttlang
 from .sweeping import Runner, Task, sweep
 
 __all__ = [
-    "CRASHED", "Job", "Runner", "Store", "Task", "cores", "digest", "failed", "forked", "limited",
-    "may_fork", "on_cores", "perform", "program_files", "run_job", "sweep", "version_of_pyttlang",
-]  # fmt: skip
+    "CRASHED",
+    "Job",
+    "Runner",
+    "Store",
+    "Task",
+    "cores",
+    "digest",
+    "failed",
+    "forked",
+    "limited",
+    "may_fork",
+    "on_cores",
+    "perform",
+    "program_files",
+    "run_job",
+    "sweep",
+    "version_of_pyttlang",
+]

@@ -27,9 +27,20 @@ from .sketch import SketchedRun, digest_of, sketch
 
 # Options that change a trial's outcome.
 COUNTED = (
-    "backend", "target", "compiler_options", "grid", "max_dataflow_buffers", "max_l1_bytes",
-    "num_devices", "float32", "rounding", "strict", "warnings", "scheduler", "seed",
-)  # fmt: skip
+    "backend",
+    "target",
+    "compiler_options",
+    "grid",
+    "max_dataflow_buffers",
+    "max_l1_bytes",
+    "num_devices",
+    "float32",
+    "rounding",
+    "strict",
+    "warnings",
+    "scheduler",
+    "seed",
+)
 # Other options of the program apply to its own calls, not to trials.
 NOTHING_ELSE = {
     option.name: option.default for option in OPTIONS.values() if option.name not in COUNTED

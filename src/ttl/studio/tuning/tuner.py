@@ -49,9 +49,12 @@ class Tuner:
         return self._chosen.get(key, lambda: self._sweep(tuned, args, kwargs, now))
 
     def _sweep(
-        self, tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object],
+        self,
+        tuned: TunedOperation,
+        args: tuple[object, ...],
+        kwargs: dict[str, object],
         now: Options,
-    ) -> TuningResult:  # fmt: skip
+    ) -> TuningResult:
         start = time.perf_counter()
         configs = tuned.tuned.configs
         trials = [Trial(tuned, config, args, kwargs, self.costs) for config in configs]
@@ -76,10 +79,13 @@ class Tuner:
         )
 
     def _again(
-        self, tasks: list[Task[Trial]], outcomes: list[TrialOutcome],
-        run: Runner[Trial], known: Store,
+        self,
+        tasks: list[Task[Trial]],
+        outcomes: list[TrialOutcome],
+        run: Runner[Trial],
+        known: Store,
         new: set[int],
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Tries those that are not new once more, on the elements of this call."""
         old = [number for number, task in enumerate(tasks) if id(task.item) not in new]
         again = [tasks[each] for each in old]

@@ -14,4 +14,4 @@ __all__ = [
     "read_timed_events",
     "serve",
     "stage_of",
-]  # fmt: skip
+]

@@ -37,14 +37,24 @@ def _from_below(compiled: CompiledOperation, target: Target) -> Iterator[PageVal
             yield _of_buffer(buffer, number, starts[-1])
             top = max(top, starts[-1] + _align(buffer.total_bytes, target))
     if compiled.pipe_scratch_bytes:
-        yield {"kind": "pipes", "name": "words of pipes", "start": top,
-               "bytes": compiled.pipe_scratch_bytes}  # fmt: skip
+        yield {
+            "kind": "pipes",
+            "name": "words of pipes",
+            "start": top,
+            "bytes": compiled.pipe_scratch_bytes,
+        }
 
 
 def _of_buffer(buffer: Buffer, number: int, start: int) -> PageValues:
     kind = "compiler" if buffer.compiler_allocated else "buffer"
-    return {"kind": kind, "name": buffer.name, "start": start, "bytes": buffer.total_bytes,
-            "buffer": number, "cores": buffer.cores}  # fmt: skip
+    return {
+        "kind": kind,
+        "name": buffer.name,
+        "start": start,
+        "bytes": buffer.total_bytes,
+        "buffer": number,
+        "cores": buffer.cores,
+    }
 
 
 def _align(size: int, target: Target) -> int:
@@ -58,8 +68,13 @@ def _from_above(compiled: CompiledOperation, target: Target) -> Iterator[PageVal
             continue
         size = _align(count_node_bytes(operand, target), target)
         top -= size
-        yield {"kind": "tensor", "name": operand.name, "start": top, "bytes": size,
-               "cores": operand.memory.cores}  # fmt: skip
+        yield {
+            "kind": "tensor",
+            "name": operand.name,
+            "start": top,
+            "bytes": size,
+            "cores": operand.memory.cores,
+        }
 
 
 def count_node_bytes(operand: Operand, target: Target) -> int:

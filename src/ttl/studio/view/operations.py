@@ -24,18 +24,26 @@ def operation_values(compiled: CompiledOperation, sources: Sources) -> PageValue
         "kernels": [_kernel(kernel, compiled, sources) for kernel in compiled.kernels],
         "buffers": [
             {
-                "name": each.name, "index": each.index, "format": each.data_format,
-                "block_tiles": each.block_tiles, "block_count": each.block_count,
-                "bytes": each.total_bytes, "page_bytes": each.page_bytes,
-                "compiler": each.compiler_allocated, "tensor": each.tensor,
+                "name": each.name,
+                "index": each.index,
+                "format": each.data_format,
+                "block_tiles": each.block_tiles,
+                "block_count": each.block_count,
+                "bytes": each.total_bytes,
+                "page_bytes": each.page_bytes,
+                "compiler": each.compiler_allocated,
+                "tensor": each.tensor,
                 "span": None if each.span is None else sources.span(each.span),
             }
             for each in compiled.buffers
         ],
         "operands": [
             {
-                "name": each.name, "shape": each.shape, "dtype": each.dtype,
-                "layout": each.layout, "memory": each.memory.buffer_type,
+                "name": each.name,
+                "shape": each.shape,
+                "dtype": each.dtype,
+                "layout": each.layout,
+                "memory": each.memory.buffer_type,
                 "memory_layout": each.memory.memory_layout,
             }
             for each in compiled.operands
@@ -46,7 +54,7 @@ def operation_values(compiled: CompiledOperation, sources: Sources) -> PageValue
             for p in compiled.pipes
         ],
         "l1": l1_map(compiled),
-    }  # fmt: skip
+    }
 
 
 def _kernel(kernel: Kernel, compiled: CompiledOperation, sources: Sources) -> PageValues:

@@ -24,9 +24,18 @@ from .stages import Stage
 
 WEB = Path(__file__).parent / "web"
 SCRIPTS = (
-    "base.js", "tracks.js", "timeline_canvas.js", "timeline.js", "memory.js", "graph.js", "code.js",
-    "heat.js", "diagnostics.js", "tuning.js", "main.js",
-)  # fmt: skip
+    "base.js",
+    "tracks.js",
+    "timeline_canvas.js",
+    "timeline.js",
+    "memory.js",
+    "graph.js",
+    "code.js",
+    "heat.js",
+    "diagnostics.js",
+    "tuning.js",
+    "main.js",
+)
 PANELS = ("timeline", "memory", "graph", "code", "heat", "diagnostics", "tuning")
 
 

@@ -22,9 +22,11 @@ _GELU, _SELU = BLOCK_OPS["gelu"], BLOCK_OPS["selu"]
 _SELU_DEFAULTS = {parameter.name: parameter.default for parameter in _SELU.parameters}
 
 gelu = function(
-    "gelu", _GELU.summary, lambda x: np.where(np.isneginf(x), 0, _GELU.meaning(x)),
+    "gelu",
+    _GELU.summary,
+    lambda x: np.where(np.isneginf(x), 0, _GELU.meaning(x)),
     options=(*FAST, "variant"),
-)  # fmt: skip
+)
 hardsigmoid = unary("hardsigmoid")
 relu = unary("relu")
 sigmoid = unary("sigmoid", options=(*UNARY, "mode", "vector_mode"))
@@ -37,9 +39,11 @@ hardswish = function(
 )
 log_sigmoid = function("log_sigmoid", "log(sigmoid(x))", in_double(lambda x: -np.logaddexp(0, -x)))
 mish = function(
-    "mish", "x * tanh(softplus(x))", in_double(lambda x: x * np.tanh(np.logaddexp(0, x))),
+    "mish",
+    "x * tanh(softplus(x))",
+    in_double(lambda x: x * np.tanh(np.logaddexp(0, x))),
     options=FAST,
-)  # fmt: skip
+)
 
 
 @operation(floats=True)

@@ -137,9 +137,12 @@ bitwise_right_shift = _of_bits(
     "bitwise_right_shift", "a with its bits b places lower", _shifted_right
 )
 logical_right_shift = _of_bits(
-    "logical_right_shift", "a with its bits b places lower, and 0 above them",
-    _shifted(lambda a, count: (a & 0xFFFFFFFF) >> count), _BINARY, also={},
-)  # fmt: skip
+    "logical_right_shift",
+    "a with its bits b places lower, and 0 above them",
+    _shifted(lambda a, count: (a & 0xFFFFFFFF) >> count),
+    _BINARY,
+    also={},
+)
 
 
 squared_difference = _binary(
@@ -148,9 +151,14 @@ squared_difference = _binary(
 
 
 @operation(
-    broadcasts=True, one_kind=True, floats=True, fractions=float32, nan=np.inf,
-    options=_APPROXIMATE, also={"value": "input_tensor_b"},
-)  # fmt: skip
+    broadcasts=True,
+    one_kind=True,
+    floats=True,
+    fractions=float32,
+    nan=np.inf,
+    options=_APPROXIMATE,
+    also={"value": "input_tensor_b"},
+)
 def div(
     input_tensor_a: Array | Number,
     input_tensor_b: Array | Number,
@@ -177,23 +185,30 @@ subtract_ = sub_ = in_place(subtract, "subtract_", _IN_PLACE)
 multiply_ = mul_ = in_place(renamed(multiply, _SHORT_NAMES), "multiply_", _IN_PLACE)
 divide_ = div_ = in_place(
     renamed(_of_table("divide", "div", _APPROXIMATE, fractions=float32), _SHORT_NAMES),
-    "divide_", _IN_PLACE,
-)  # fmt: skip
+    "divide_",
+    _IN_PLACE,
+)
 
 
 @operation(
-    broadcasts=True, one_kind=True, number_first=False, options=PLACED,
+    broadcasts=True,
+    one_kind=True,
+    number_first=False,
+    options=PLACED,
     also={"value": "input_tensor_b"},
-)  # fmt: skip
+)
 def floor_div(input_tensor_a: Array | Number, input_tensor_b: Array | Number) -> Any:
     """The largest whole number that a / b reaches."""
     return BLOCK_OPS["floordiv"].meaning(input_tensor_a, input_tensor_b)
 
 
 @operation(
-    broadcasts=True, one_kind=True, number_first=False, options=(*PLACED, *ON_CORES),
+    broadcasts=True,
+    one_kind=True,
+    number_first=False,
+    options=(*PLACED, *ON_CORES),
     also={"scalar": "input_tensor_b"},
-)  # fmt: skip
+)
 def fmod(input_tensor_a: Array | Number, input_tensor_b: Array | Number) -> Any:
     """The remainder of a / b rounded towards 0, with the sign of a."""
     if is_integers(input_tensor_b) and not np.all(input_tensor_b):

@@ -16,9 +16,14 @@ from .arguments import Number, shapes_differ
 from .run import operation
 
 _MATRICES = (
-    "memory_config", "dtype", "program_config", "compute_kernel_config", "core_grid",
-    "output_tile", "optional_output_tensor",
-)  # fmt: skip
+    "memory_config",
+    "dtype",
+    "program_config",
+    "compute_kernel_config",
+    "core_grid",
+    "output_tile",
+    "optional_output_tensor",
+)
 _PRODUCT = (*_MATRICES, "global_cb", "sub_device_id", "prefetcher_pipes")
 _OPERANDS = ("input_tensor_a", "input_tensor_b")
 _Activation = str | UnaryWithParam | None

@@ -15,9 +15,10 @@ from .run import NORMALIZING, operation
 
 
 @operation(
-    floats=True, tiles=("input_tensor",),
+    floats=True,
+    tiles=("input_tensor",),
     options=("memory_config", "compute_kernel_config", "numeric_stable"),
-)  # fmt: skip
+)
 def softmax(input_tensor: Array, dim: int = -1) -> Any:
     """exp(x) divided by its sum along a dimension."""
     axis = dimension(dim, input_tensor.ndim)

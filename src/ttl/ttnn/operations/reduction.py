@@ -98,9 +98,10 @@ def _spread(name: str, doc: str, function: Any) -> Function:
 
 
 var = _spread(
-    "var", "The variance over dimensions, divided by the count, with `correction` by one less.",
+    "var",
+    "The variance over dimensions, divided by the count, with `correction` by one less.",
     np.asarray,
-)  # fmt: skip
+)
 std = _spread("std", "The standard deviation over dimensions: the root of var().", np.sqrt)
 
 
@@ -113,9 +114,11 @@ def _check_rows(arguments: dict[str, Any]) -> None:
 
 
 @operation(
-    check=_check_rows, dtype=uint32, layout=ROW_MAJOR_LAYOUT,
+    check=_check_rows,
+    dtype=uint32,
+    layout=ROW_MAJOR_LAYOUT,
     options=(*RESULT, "sub_core_grids", "enable_secondary_dm"),
-)  # fmt: skip
+)
 def argmax(input_tensor: Array, dim: int | None = None, keepdim: bool = False) -> Any:
     """The index of the first largest element along a dimension, or among all elements."""
     dims = None if dim is None else dimension(dim, input_tensor.ndim)

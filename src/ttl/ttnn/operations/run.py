@@ -136,9 +136,14 @@ def unrestricted(function: Function) -> Function:
     """
     op: TtnnOperation = function.operation  # type: ignore[attr-defined]
     return variant(
-        function, op.name, options=(*op.options, "dtype"), one_kind=False, check=None, tiles=(),
+        function,
+        op.name,
+        options=(*op.options, "dtype"),
+        one_kind=False,
+        check=None,
+        tiles=(),
         nan=None,
-    )  # fmt: skip
+    )
 
 
 def renamed(function: Function, names: Mapping[str, str]) -> Function:
@@ -238,8 +243,10 @@ def _check_kinds(op: TtnnOperation, call: CheckedCall) -> None:
     if not any(dtype.is_float for dtype in found) and not all(
         float(number).is_integer() for number in numbers
     ):
-        raise wrong(f"{op.spelling} of {names} and a number with a fraction",
-                    "convert the tensor with ttnn.typecast() first")  # fmt: skip
+        raise wrong(
+            f"{op.spelling} of {names} and a number with a fraction",
+            "convert the tensor with ttnn.typecast() first",
+        )
 
 
 def _take_options(op: TtnnOperation, kwargs: dict[str, Any]) -> tuple[ResultPlace, dict[str, Any]]:

@@ -41,9 +41,11 @@ def permute(input_tensor: Array, dims: Sizes) -> Any:
 
 
 @operation(
-    on_host=True, shares=True, also={"logical_shape": "shape"},
+    on_host=True,
+    shares=True,
+    also={"logical_shape": "shape"},
     options=(*_MOVED, "reshape_tile_mode", "skip_padding_fill", "sub_core_grids"),
-)  # fmt: skip
+)
 def reshape(input_tensor: Array, shape: Sizes, padded_shape: Sizes | None = None) -> Any:
     """The elements, row by row, in another shape; one size may be -1 and follows.
 
@@ -163,9 +165,11 @@ def _check_front(arguments: dict[str, Any]) -> None:
 
 
 @operation(
-    on_host=True, also={"output_padded_shape": "padding", "input_tensor_start": "value"},
-    check=_check_front, options=(*PLACED, "use_multicore", "sub_core_grids"),
-)  # fmt: skip
+    on_host=True,
+    also={"output_padded_shape": "padding", "input_tensor_start": "value"},
+    check=_check_front,
+    options=(*PLACED, "use_multicore", "sub_core_grids"),
+)
 def pad(input_tensor: Array, padding: Any, value: Any, last: Any = None) -> Any:
     """With `value` around it: padding is ((before, after), ..) for the last dimensions.
 
@@ -209,7 +213,7 @@ def _is_padding(padding: Any) -> bool:
 @operation(
     options=(*UNARY, "pad_value", "slice_dim", "num_devices"),
     also={"starts": "slice_start", "ends": "slice_end", "steps": "slice_step"},
-)  # fmt: skip
+)
 def slice(
     input_tensor: Array, slice_start: Sizes, slice_end: Sizes, slice_step: Sizes | None = None
 ) -> Any:
@@ -307,9 +311,12 @@ def _check_indices(arguments: dict[str, Any]) -> None:
 
 
 @operation(
-    like=("weight",), check=_check_indices, own_types=True, layout_of="weight",
+    like=("weight",),
+    check=_check_indices,
+    own_types=True,
+    layout_of="weight",
     options=(*RESULT, "dtype", "layout", "padding_idx", "embeddings_type"),
-)  # fmt: skip
+)
 def embedding(input_tensor: Array, weight: Array) -> Any:
     """The rows of `weight` that the indices in `input_tensor` name."""
     if weight.ndim != 2:
@@ -327,7 +334,7 @@ def embedding(input_tensor: Array, weight: Array) -> Any:
 @operation(
     layout=TILE_LAYOUT,
     options=(*PLACED, "dtype", "use_multicore", "use_low_perf", "tile", "sub_core_grids"),
-)  # fmt: skip
+)
 def tilize(input_tensor: Array) -> Any:
     """The tensor in tiles; its rows and columns are whole tiles already."""
     if any(size % TILE_SIZE for size in input_tensor.shape[-2:]):
@@ -366,8 +373,10 @@ def _check_steps(arguments: dict[str, Any]) -> None:
     items = arguments["items"]
     steps = [item.step for item in items if isinstance(item, _slice)] if is_indices(items) else ()
     if arguments["input_tensor"].device() is None and any(step not in (None, 1) for step in steps):
-        raise wrong("a slice with a step of a tensor in the memory of the host",
-                    "move it first with ttnn.to_device(tensor, device)")  # fmt: skip
+        raise wrong(
+            "a slice with a step of a tensor in the memory of the host",
+            "move it first with ttnn.to_device(tensor, device)",
+        )
 
 
 def is_indices(items: Any) -> bool:

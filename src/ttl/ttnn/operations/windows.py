@@ -79,9 +79,16 @@ def conv2d(
     _check(input_tensor, weight_tensor, sizes, wanted, "ttnn.conv2d()")
     config = conv_config or Conv2dConfig()
     result = _conv2d(
-        input_tensor, weight_tensor, bias_tensor, sizes, window, config.activation,
-        dtype=dtype, memory_config=memory_config, layout=config.output_layout,
-    )  # fmt: skip
+        input_tensor,
+        weight_tensor,
+        bias_tensor,
+        sizes,
+        window,
+        config.activation,
+        dtype=dtype,
+        memory_config=memory_config,
+        layout=config.output_layout,
+    )
     outs = window.outs(sizes[1:3], kernel_size)
     prepared = (weight_tensor, bias_tensor)
     return _answer(result, outs, prepared, return_output_dim, return_weights_and_bias)
@@ -123,15 +130,26 @@ def conv_transpose2d(
     _check(input_tensor, weight_tensor, sizes, wanted, "ttnn.conv_transpose2d()")
     config = conv_config or Conv2dConfig()
     result = _conv_transpose2d(
-        input_tensor, weight_tensor, bias_tensor, sizes, window, config.activation, output_padding,
-        dtype=dtype, memory_config=memory_config, layout=config.output_layout,
-    )  # fmt: skip
+        input_tensor,
+        weight_tensor,
+        bias_tensor,
+        sizes,
+        window,
+        config.activation,
+        output_padding,
+        dtype=dtype,
+        memory_config=memory_config,
+        layout=config.output_layout,
+    )
     around = (sum(edges[:2]), sum(edges[2:]))
     outs = tuple(
-        (sizes[n + 1] - 1) * stride[n] - around[n] + dilation[n] * (kernel_size[n] - 1) + 1
+        (sizes[n + 1] - 1) * stride[n]
+        - around[n]
+        + dilation[n] * (kernel_size[n] - 1)
+        + 1
         + output_padding[n]
         for n in range(2)
-    )  # fmt: skip
+    )
     prepared = (weight_tensor, bias_tensor)
     return _answer(result, outs, prepared, return_output_dim, return_weights_and_bias)
 
@@ -149,11 +167,19 @@ def _check(image: Any, weight: Any, sizes: Any, wanted: Any, call: str) -> None:
     found, own = tuple(image.shape), tuple(weight.shape)
     batch, height, width, channels = sizes
     if found not in (sizes, (1, 1, batch * height * width, channels)):
-        raise refused(shapes_differ(f"{call} of an image of shape {found}, not {sizes}",
-                            "give its sizes as batch, height, width and channels"))  # fmt: skip
+        raise refused(
+            shapes_differ(
+                f"{call} of an image of shape {found}, not {sizes}",
+                "give its sizes as batch, height, width and channels",
+            )
+        )
     if own != wanted:
-        raise refused(shapes_differ(f"{call} with weights of shape {own}, not {wanted}",
-                            "give weights as PyTorch has them"))  # fmt: skip
+        raise refused(
+            shapes_differ(
+                f"{call} with weights of shape {own}, not {wanted}",
+                "give weights as PyTorch has them",
+            )
+        )
 
 
 def _answer(result: Any, outs: Any, prepared: Any, has_outs: bool, has_prepared: bool) -> Any:

@@ -132,8 +132,10 @@ def test_what_cannot_be_skipped_ends_at_the_budget() -> None:
     never_the_same = tuple(
         event
         for _ in range(2000)
-        for event in ((WalkEventKind.SEMAPHORE_INC, 0, OP, 1, (0,)),
-                      (WalkEventKind.SEMAPHORE_WAIT, 0, OP, next(numbers) + 1, True))
-    )  # fmt: skip
+        for event in (
+            (WalkEventKind.SEMAPHORE_INC, 0, OP, 1, (0,)),
+            (WalkEventKind.SEMAPHORE_WAIT, 0, OP, next(numbers) + 1, True),
+        )
+    )
     with pytest.raises(BudgetSpent):
         TraceMachine(MachineStart((), (), NODES, (0,)), {0: (never_the_same,)}, 1000).run()

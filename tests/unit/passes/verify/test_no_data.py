@@ -42,8 +42,10 @@ for name in ("numpy", "ml_dtypes", "ttl.sim", "ttl.ttnn"):
 def run(file: str) -> str:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(FILECHECK / file)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
 

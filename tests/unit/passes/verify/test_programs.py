@@ -433,8 +433,10 @@ def test_what_is_left_over_is_a_warning(check: Callable) -> None:
     (ours,) = [each for each in checked.warnings if each.code is codes.BUFFER_LEFTOVER]
     (theirs,) = [each for each in checked.warned if each.code is codes.BUFFER_LEFTOVER]
     assert (ours.message, ours.primary, ours.helps) == (
-        theirs.message, theirs.primary, theirs.helps
-    )  # fmt: skip
+        theirs.message,
+        theirs.primary,
+        theirs.helps,
+    )
 
 
 def unread_on(nodes):
@@ -768,7 +770,6 @@ def by_rows(number, i):
 
 def flat(number, i):
     return (number * 8 + i) // 8, (number * 8 + i) % 8
-
 
 
 @pytest.mark.parametrize("where", [by_rows, flat], ids=lambda function: function.__name__)

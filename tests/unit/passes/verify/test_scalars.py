@@ -37,9 +37,7 @@ def test_sums_of_loop_variables_know_their_extremes() -> None:
     value = lift(add, (lift(mul, (i, 4)), lift(sub, (7, lift(mul, (3, j))))))
     assert value.factors is not None
     assert value.extremes() == (2 * 4 + 7 - 9, 8 * 4 + 7)
-    assert set(value.all_values()) == {
-        4 * x + 7 - 3 * y for x in range(2, 10, 3) for y in range(4)
-    }
+    assert set(value.all_values()) == {4 * x + 7 - 3 * y for x in range(2, 10, 3) for y in range(4)}
     assert lift(sub, (i, i)) == 0
 
 

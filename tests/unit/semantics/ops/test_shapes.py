@@ -150,9 +150,7 @@ def test_a_broadcast_can_be_reduced_multiplied_and_transposed() -> None:
     found = run(expression, COLUMN, np.ones((96, 32), np.float32), out_shape=(64, 32))
     np.testing.assert_array_equal(found[:, 0], 2 * 96 * A[:, 0])
     np.testing.assert_array_equal(found[:, 1], 96 * A[:, 0])
-    found = run(
-        lambda x: m.transpose(m.broadcast(x, [-1], (2, 3))), COLUMN, out_shape=(96, 64)
-    )
+    found = run(lambda x: m.transpose(m.broadcast(x, [-1], (2, 3))), COLUMN, out_shape=(96, 64))
     np.testing.assert_array_equal(found, np.repeat(A[:, :1].T, 96, 0))
 
 
@@ -240,7 +238,9 @@ FLOATS = {
     "fill shape": (lambda x: x + m.fill(1, shape=(2, 0)), "TTL1003", "a shape such as"),
     "fill of two": (lambda x: m.fill(1, 2, 3), "TTL1003", "ttl.math.fill(out_blk, value)"),
     "out_blk no block": (
-        lambda x: m.broadcast(x, x + x, (0,)), "TTL1003", "as `shape`, not a block"
+        lambda x: m.broadcast(x, x + x, (0,)),
+        "TTL1003",
+        "as `shape`, not a block",
     ),
     "different shapes": (lambda x: x + m.fill(1, shape=(3, 2)), "TTL2001", "broadcast"),
     "wrong rank": (lambda x: x + m.fill(1, shape=(2, 2, 3)), "TTL2001", "(2, 2, 3)"),
