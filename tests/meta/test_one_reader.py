@@ -15,7 +15,9 @@ SOURCES = Path(__file__).parents[2] / "src"
 # The folders of the way from the text of a kernel to its first IR.
 READING = ("ttl/source", "ttl/frontend", "pykernel")
 
-MOST_LINES = 23_282  # of these folders; the aim is 15,000. 120 are keys: what Python runs by itself
+# Of these folders; the aim is 15,000. 120 are keys: what Python runs by itself, 430 came with
+# formatting by ruff without exceptions.
+MOST_LINES = 23_720
 LONGEST = 450  # lines of a module there
 LONGEST_FUNCTION = 20  # lines, of nine functions of ten
 IMPORT_AST = 6  # files

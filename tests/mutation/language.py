@@ -226,7 +226,7 @@ MUTANTS = (
     Mutant(
         "bare-copy",
         SYNC,
-        "                self.at_once.add(supply.site)\n",
+        "                self.at_once.add(site)\n",
         "                pass\n",
     ),
     Mutant(
@@ -335,8 +335,8 @@ MUTANTS = (
     Mutant(
         "reduce-scaler",
         REDUCE,
-        "computed(values * factor)",
-        "computed(values * factor ** len(reduced))",
+        "clear_nan_signs(values * factor)",
+        "clear_nan_signs(values * factor ** len(reduced))",
     ),
     Mutant(
         "broadcast",
