@@ -17,7 +17,7 @@ from ttl.artifact import (
     ThreadKind,
     to_json,
 )
-from ttl.driver.specs import DescribedTensor, compile_from_spec
+from ttl.driver.specs import TensorSpec, compile_from_spec
 from ttl.semantics.dtypes import bfloat16, float32
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 from ttl.semantics.tensor_layout import parse_layout
@@ -51,7 +51,7 @@ def resolve_operation(
         layout = parse_layout(text)
         arranged = TILE_LAYOUT if layout.is_tiled else ROW_MAJOR_LAYOUT
         config = memory_config_of(layout)
-        specs.append(DescribedTensor(tuple(shape), elements[dtype], arranged, config))
+        specs.append(TensorSpec(tuple(shape), elements[dtype], arranged, config))
     compiled = compile_from_spec(OPERATIONS[operation_id], specs)
     return json.dumps(to_json(compiled)).encode()
 

@@ -259,10 +259,10 @@ class PykernelFunction:
 
     def _write_flatbuffer(self, operands: Sequence[Argument], file: str) -> None:
         """Write one GenericOp by calling the function again with tensor specs."""
-        from ttl.driver.specs import DescribedTensor
+        from ttl.driver.specs import TensorSpec
 
         compile_operation = import_module("ttgraph.flatbuffer").compile_operation  # above this
-        specs = [DescribedTensor(each.layout.collapsed_shape, each.dtype) for each in operands]
+        specs = [TensorSpec(each.layout.collapsed_shape, each.dtype) for each in operands]
         with writing(file):
             Path(file).write_bytes(compile_operation(self, specs))
 

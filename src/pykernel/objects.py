@@ -148,7 +148,7 @@ class CircularBuffer(Described):
         """Return the dependencies of compiled kernels: see driver/signature.py."""
         return self.buffer, self.is_aliased, self.is_taken, self.is_streamed
 
-    def pop(self, scope: BlockScope) -> TensorBlock:  # rule SCOPE of bodies.py passes it
+    def pop(self, scope: Any = None) -> TensorBlock:  # rule SCOPE of bodies.py passes it
         """Return the next block to read; after reserve() in the same thread, its data are ready."""
         running = engine("CircularBuffer.pop()")
         held = self.stays.get(id(running))
@@ -163,7 +163,7 @@ class CircularBuffer(Described):
         scope.hold(block, (lambda: self._write(running, block)) if is_written else block.pop)
         return block
 
-    def reserve(self, scope: BlockScope) -> TensorBlock:
+    def reserve(self, scope: Any = None) -> TensorBlock:
         """Return space for one block to write."""
         running = engine("CircularBuffer.reserve()")
         held = self.stays.get(id(running))

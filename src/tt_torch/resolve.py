@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ttl.artifact import FORMAT_VERSIONS, to_json
-from ttl.driver.specs import DescribedTensor, compile_from_spec
+from ttl.driver.specs import TensorSpec, compile_from_spec
 from ttl.semantics.dtypes import DTYPES, DType
 from ttl.semantics.layout import ROW_MAJOR_LAYOUT, TILE_LAYOUT
 from ttl.semantics.tensor_layout import parse_layout
@@ -87,16 +87,16 @@ def _sizes(shape: Sequence[int]) -> tuple[int, ...]:
         raise TTLangError(f"{shape!r} is no shape of a tensor") from None
 
 
-def _spec(shape: tuple[int, ...], dtype: str, layout: str) -> DescribedTensor:
+def _spec(shape: tuple[int, ...], dtype: str, layout: str) -> TensorSpec:
     element = _dtype(dtype)
     if not layout.strip():
-        return DescribedTensor(shape, element)
+        return TensorSpec(shape, element)
     try:
         parsed = parse_layout(layout)
     except ValueError as error:
         raise TTLangError(f"the layout of an operand cannot be read: {error}") from None
     arrangement = TILE_LAYOUT if parsed.is_tiled else ROW_MAJOR_LAYOUT
-    return DescribedTensor(shape, element, arrangement, memory_config_of(parsed))
+    return TensorSpec(shape, element, arrangement, memory_config_of(parsed))
 
 
 def _dtype(spelling: str) -> DType:

@@ -9,85 +9,14 @@ from typing import Any, overload
 from ttl.language.block import Block, BlockExpression
 
 __all__ = [
-    "abs",
-    "acos",
-    "acosh",
-    "asin",
-    "asinh",
-    "atan",
-    "atanh",
-    "broadcast",
-    "cbrt",
-    "ceil",
-    "celu",
-    "clamp",
-    "cos",
-    "cosh",
-    "elu",
-    "eq",
-    "erf",
-    "exp",
-    "exp2",
-    "expm1",
-    "fill",
-    "floor",
-    "frac",
-    "ge",
-    "gelu",
-    "gt",
-    "hardsigmoid",
-    "hardtanh",
-    "heaviside",
-    "le",
-    "leaky_relu",
-    "log",
-    "log1p",
-    "logical_and",
-    "logical_not",
-    "logical_or",
-    "logp1",
-    "lt",
-    "mask",
-    "mask_posinf",
-    "matmul",
-    "max",
-    "min",
-    "mish",
-    "ne",
-    "neg",
-    "pow",
-    "prelu",
-    "recip",
-    "reduce_max",
-    "reduce_mean",
-    "reduce_min",
-    "reduce_sum",
-    "relu",
-    "relu_max",
-    "relu_min",
-    "round",
-    "rsqrt",
-    "rsub",
-    "selu",
-    "sigmoid",
-    "sign",
-    "signbit",
-    "silu",
-    "sin",
-    "sinh",
-    "softplus",
-    "softsign",
-    "sqrt",
-    "square",
-    "squeeze",
-    "tan",
-    "tanh",
-    "threshold",
-    "transpose",
-    "trunc",
-    "typecast",
-    "unsqueeze",
-    "where",
+    "abs", "acos", "acosh", "asin", "asinh", "atan", "atanh", "broadcast", "cbrt", "ceil", "celu",
+    "clamp", "cos", "cosh", "elu", "eq", "erf", "exp", "exp2", "expm1", "fill", "floor", "frac",
+    "ge", "gelu", "gt", "hardsigmoid", "hardtanh", "heaviside", "le", "leaky_relu", "log", "log1p",
+    "logical_and", "logical_not", "logical_or", "logp1", "lt", "mask", "mask_posinf", "matmul",
+    "max", "min", "mish", "ne", "neg", "pow", "prelu", "recip", "reduce_max", "reduce_mean",
+    "reduce_min", "reduce_sum", "relu", "relu_max", "relu_min", "round", "rsqrt", "rsub", "selu",
+    "sigmoid", "sign", "signbit", "silu", "sin", "sinh", "softplus", "softsign", "sqrt", "square",
+    "squeeze", "tan", "tanh", "threshold", "transpose", "trunc", "typecast", "unsqueeze", "where",
 ]
 
 def abs(x: BlockExpression) -> BlockExpression:
@@ -147,9 +76,9 @@ def broadcast(
     `dims` is an int or a list of ints.
     `shape` is a shape such as (2, 2).
     """
-
 @overload
 def broadcast(x: BlockExpression, out_blk: Block, dims: int | Sequence[int]) -> BlockExpression: ...
+
 def cbrt(x: BlockExpression) -> BlockExpression:
     """Returns the cube root of x, elementwise.
 
@@ -197,9 +126,9 @@ def elu(x: BlockExpression, slope: float) -> BlockExpression:
     Works on bfloat16, float16, float32, bfloat8_b and bfloat4_b.
     `slope` is a number.
     """
-
 @overload
 def elu(x: BlockExpression, alpha: float) -> BlockExpression: ...
+
 def eq(a: BlockExpression | float, b: BlockExpression | float) -> BlockExpression:
     """Returns 1 where a == b, else 0, elementwise.
 
@@ -258,9 +187,9 @@ def fill(
     `shape` is a shape such as (2, 2).
     `dtype` is an element type such as ttnn.bfloat16.
     """
-
 @overload
 def fill(out_blk: Block, value: float) -> BlockExpression: ...
+
 def floor(x: BlockExpression) -> BlockExpression:
     """Returns the largest whole number up to x, elementwise.
 
@@ -305,9 +234,9 @@ def hardtanh(x: BlockExpression, min: float, max: float) -> BlockExpression:
     `min` is a number.
     `max` is a number.
     """
-
 @overload
 def hardtanh(x: BlockExpression, min_val: float, max_val: float) -> BlockExpression: ...
+
 def heaviside(x: BlockExpression, value: float) -> BlockExpression:
     """Returns 0 where x < 0, value where x is 0, else 1, elementwise.
 
@@ -376,18 +305,18 @@ def mask(x: BlockExpression, m: BlockExpression) -> BlockExpression:
 
     Works on all element types.
     """
-
 @overload
 def mask(x: BlockExpression, mask: BlockExpression) -> BlockExpression: ...
+
 @overload
 def mask_posinf(x: BlockExpression, m: BlockExpression) -> BlockExpression:
     """Returns x, or infinity where m is 1, elementwise.
 
     Works on bfloat16, float16, float32, bfloat8_b and bfloat4_b.
     """
-
 @overload
 def mask_posinf(x: BlockExpression, mask: BlockExpression) -> BlockExpression: ...
+
 def matmul(
     a: BlockExpression,
     b: BlockExpression,
@@ -469,7 +398,6 @@ def reduce_max(
     `shape` is a shape such as (2, 2).
     `exact_f32` is True or False.
     """
-
 @overload
 def reduce_max(
     x: BlockExpression,
@@ -479,6 +407,7 @@ def reduce_max(
     shape: Sequence[int] | None = None,
     exact_f32: bool = False,
 ) -> BlockExpression: ...
+
 @overload
 def reduce_mean(
     x: BlockExpression,
@@ -498,7 +427,6 @@ def reduce_mean(
     `shape` is a shape such as (2, 2).
     `exact_f32` is True or False.
     """
-
 @overload
 def reduce_mean(
     x: BlockExpression,
@@ -508,6 +436,7 @@ def reduce_mean(
     shape: Sequence[int] | None = None,
     exact_f32: bool = False,
 ) -> BlockExpression: ...
+
 @overload
 def reduce_min(
     x: BlockExpression,
@@ -527,7 +456,6 @@ def reduce_min(
     `shape` is a shape such as (2, 2).
     `exact_f32` is True or False.
     """
-
 @overload
 def reduce_min(
     x: BlockExpression,
@@ -537,6 +465,7 @@ def reduce_min(
     shape: Sequence[int] | None = None,
     exact_f32: bool = False,
 ) -> BlockExpression: ...
+
 @overload
 def reduce_sum(
     x: BlockExpression,
@@ -556,7 +485,6 @@ def reduce_sum(
     `shape` is a shape such as (2, 2).
     `exact_f32` is True or False.
     """
-
 @overload
 def reduce_sum(
     x: BlockExpression,
@@ -566,6 +494,7 @@ def reduce_sum(
     shape: Sequence[int] | None = None,
     exact_f32: bool = False,
 ) -> BlockExpression: ...
+
 def relu(x: BlockExpression) -> BlockExpression:
     """Returns x where x > 0, else 0, elementwise.
 
@@ -579,9 +508,9 @@ def relu_max(x: BlockExpression, upper: float) -> BlockExpression:
     Works on all element types.
     `upper` is a number.
     """
-
 @overload
 def relu_max(x: BlockExpression, upper_limit: float) -> BlockExpression: ...
+
 @overload
 def relu_min(x: BlockExpression, lower: float) -> BlockExpression:
     """Returns relu(max(x, lower)), elementwise.
@@ -589,9 +518,9 @@ def relu_min(x: BlockExpression, lower: float) -> BlockExpression:
     Works on all element types.
     `lower` is a number.
     """
-
 @overload
 def relu_min(x: BlockExpression, lower_limit: float) -> BlockExpression: ...
+
 def round(x: BlockExpression, decimals: int = 0) -> BlockExpression:
     """Returns the nearest number to x with so many decimals, halves to even, elementwise.
 
@@ -699,9 +628,9 @@ def squeeze(x: BlockExpression, dim: int | Sequence[int]) -> BlockExpression:
     Works on all element types.
     `dim` is an int or a list of ints.
     """
-
 @overload
 def squeeze(x: BlockExpression, dims: int | Sequence[int]) -> BlockExpression: ...
+
 def tan(x: BlockExpression) -> BlockExpression:
     """Returns the tangent of x, elementwise.
 
@@ -748,16 +677,15 @@ def unsqueeze(x: BlockExpression, dim: int | Sequence[int]) -> BlockExpression:
     Works on all element types.
     `dim` is an int or a list of ints.
     """
-
 @overload
 def unsqueeze(x: BlockExpression, dims: int | Sequence[int]) -> BlockExpression: ...
+
 @overload
 def where(c: BlockExpression, a: BlockExpression, b: BlockExpression) -> BlockExpression:
     """Returns a, or b where c is 0, elementwise.
 
     Works on all element types.
     """
-
 @overload
 def where(
     condition: BlockExpression,

@@ -4,11 +4,9 @@
 # Written by `python tests/editor/stubs.py`; do not edit.
 
 from ttl.ttnn.experimental import (
-    paged_update_cache,
-    rotary_embedding,
+    paged_update_cache, rotary_embedding,
 )
 
 __all__ = [
-    "paged_update_cache",
-    "rotary_embedding",
+    "paged_update_cache", "rotary_embedding",
 ]

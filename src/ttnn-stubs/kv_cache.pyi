@@ -4,11 +4,9 @@
 # Written by `python tests/editor/stubs.py`; do not edit.
 
 from ttl.ttnn.kv_cache import (
-    fill_cache_for_user_,
-    update_cache_for_token_,
+    fill_cache_for_user_, update_cache_for_token_,
 )
 
 __all__ = [
-    "fill_cache_for_user_",
-    "update_cache_for_token_",
+    "fill_cache_for_user_", "update_cache_for_token_",
 ]

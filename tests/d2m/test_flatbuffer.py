@@ -11,7 +11,7 @@ from op_samples import coarse
 from ttgraph.flatbuffer import Runtime, compile_operation
 from ttgraph.flatbuffer.program import GenericStep
 from ttl.diagnostics import UsageError
-from ttl.driver.specs import DescribedTensor
+from ttl.driver.specs import TensorSpec
 from ttl.semantics.dtypes import float32
 
 
@@ -29,7 +29,7 @@ def test_c17_flatbuffer_path(monkeypatch, tmp_path):
 
 
 def test_one_generic_op(load):
-    specs = [DescribedTensor((128, 128), float32)] * 3
+    specs = [TensorSpec((128, 128), float32)] * 3
     rng = np.random.default_rng(0)
     # With as many digits as the matrix unit has.
     lhs, rhs = (coarse(rng.uniform(1, 2, (128, 128))) for _ in range(2))

@@ -333,7 +333,7 @@ def test_c14_guide_add_as_printed():
         "`lhs_stream` is not defined in thread `dm_reader`",
         "`rhs_stream` is not defined in thread `dm_reader`",
     ]
-    assert lines(error) == [37, 41]
+    assert lines(error) == [38, 42]
 
 
 def test_c14_guide_add_with_streams(backend):
@@ -342,7 +342,7 @@ def test_c14_guide_add_with_streams(backend):
     ((code, text),) = messages(error)
     assert code == "TTL2004"
     assert "of the stream of `lhs`: dimension 0 of its grid has 2 rows, 0 to 1" in text
-    assert lines(error) == [40]
+    assert lines(error) == [41]
 
 
 def test_c16_flash_attention_as_printed():

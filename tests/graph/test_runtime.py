@@ -20,7 +20,7 @@ from ttgraph.flatbuffer.reader import read_binary
 from ttgraph.flatbuffer.writer import write_binary
 from ttgraph.passes.pipelines import GRAPH
 from ttl.cli import main
-from ttl.driver.specs import DescribedTensor, compile_from_spec
+from ttl.driver.specs import TensorSpec, compile_from_spec
 from ttl.semantics.dtypes import DTYPES
 from ttl.trace import EventKind, Recorder
 
@@ -63,7 +63,7 @@ def test_nothing_of_an_operation_is_lost_on_the_way(text, name) -> None:
     """What the executor gets from the file is what it gets from the compiler."""
     runtime = Runtime(binary(text))
     (operation,) = next(iter(runtime._kernels.values()))
-    specs = [DescribedTensor(each.shape, DTYPES[each.dtype]) for each in operation.operands]
+    specs = [TensorSpec(each.shape, DTYPES[each.dtype]) for each in operation.operands]
     compiled = compile_from_spec(graph_resolver.OPERATIONS[name], specs)
     assert operation == replace(compiled, operands=operation.operands)
 

@@ -13,13 +13,13 @@ from ttgraph.dialects import make_context, ttnn
 from ttgraph.passes import find_pass, run_passes
 from ttgraph.passes.pipelines import GRAPH
 from ttl.artifact import CompiledOperation, to_json
-from ttl.driver.specs import DescribedTensor, compile_from_spec
+from ttl.driver.specs import TensorSpec, compile_from_spec
 
 from .compile import RESOLVE
 from .emit import emit_flatbuffer
 
 
-def compile_operation(function: Callable[..., object], specs: Sequence[DescribedTensor]) -> bytes:
+def compile_operation(function: Callable[..., object], specs: Sequence[TensorSpec]) -> bytes:
     """Compile an operation or a pykernel function; its last tensor is the result."""
     compiled = compile_from_spec(function, specs)
     module = _graph(compiled, specs)
@@ -32,7 +32,7 @@ def compile_operation(function: Callable[..., object], specs: Sequence[Described
     return emit_flatbuffer(module)
 
 
-def _graph(compiled: CompiledOperation, specs: Sequence[DescribedTensor]) -> ModuleOp:
+def _graph(compiled: CompiledOperation, specs: Sequence[TensorSpec]) -> ModuleOp:
     """Make StableHLO with one call, in the form that tt_torch emits."""
     types = [f"tensor<{'x'.join(map(str, spec.shape))}x{spec.dtype.mlir}>" for spec in specs]
     *inputs, output = types

@@ -18,7 +18,7 @@ from ttl.ttnn.tensor import Tensor
 
 
 @dataclass(frozen=True, slots=True)
-class DescribedTensor:
+class TensorSpec:
     shape: Shape
     dtype: DType
     layout: Layout = TILE_LAYOUT
@@ -26,7 +26,7 @@ class DescribedTensor:
 
 
 def compile_from_spec(
-    function: Callable[..., object], specs: Sequence[DescribedTensor]
+    function: Callable[..., object], specs: Sequence[TensorSpec]
 ) -> CompiledOperation:
     """The artifact of the operation that `function` is, or calls once, for such tensors.
 

@@ -81,7 +81,7 @@ void kernel_main() {
           noc_async_read_page(page, bias_accessor, address);
         }
       }
-      noc_async_read_barrier();  // line 55
+      noc_async_read_barrier();  // line 53
       cb_push_back(bias_dfb, 4);  // line 51
     }
   }

@@ -19,7 +19,7 @@ from ttl import ttnn
 from ttl.cli import main
 from ttl.config import Config, chosen_options, process_variables
 from ttl.driver import Driver
-from ttl.driver.specs import DescribedTensor, compile_from_spec
+from ttl.driver.specs import TensorSpec, compile_from_spec
 from ttl.language.engine import LAUNCH_HOOK
 from ttl.semantics.dtypes import float32
 from ttl.trace.reader import read_trace
@@ -100,7 +100,7 @@ def test_an_operation_runs_while_another_thread_compiles_a_specification(backend
         assert ended.wait(timeout=60)
         scaling(2.0)(x, y)
 
-    specs = [DescribedTensor((32, 32), float32)] * 2
+    specs = [TensorSpec((32, 32), float32)] * 2
     with ThreadPoolExecutor(1) as pool:
         artifact = pool.submit(compile_from_spec, described, specs)
         assert compiling.wait(timeout=60)
@@ -124,7 +124,7 @@ def test_different_operations_in_threads(backend: str, driver: Driver) -> None:
 
 
 def test_what_compiling_changes_in_the_process_is_put_back(driver: Driver) -> None:
-    specs = [DescribedTensor((32, 32), float32)] * 2
+    specs = [TensorSpec((32, 32), float32)] * 2
     limit = sys.getrecursionlimit()
     found = at_once(
         *[lambda s=scale: compile_from_spec(scaling(s), specs) for scale in range(THREADS)]
