@@ -90,7 +90,7 @@ class Exported:
 
     @property
     def input_names(self) -> list[str]:
-        """Of the parameters and buffers as the model has them, then of the arguments; see above."""
+        """List the names of parameters and buffers in the model's order, then of the arguments."""
         signature = self.program.graph_signature
         values = {node.name: node.meta.get("val") for node in self.program.graph_module.graph.nodes}
         names = [
@@ -102,7 +102,7 @@ class Exported:
 
     @property
     def output_names(self) -> list[str]:
-        """Of what the model writes into; what it returns is counted."""
+        """List the names of tensors that the model writes; results are numbered."""
         names = list(self.written)
         (output,) = (n for n in self.program.graph_module.graph.nodes if n.op == "output")
         tensors = sum(isinstance(each, torch.fx.Node) for each in pytree.tree_leaves(output.args))

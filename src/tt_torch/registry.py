@@ -55,7 +55,7 @@ def get_registered_operation(operation_id: str) -> OperationEntry:
 
 
 def iter_registered_operations() -> list[OperationEntry]:
-    """Those of this moment, in the order in which they were registered."""
+    """List the operations registered so far, in their order."""
     with _LOCK():
         return list(_ENTRIES.values())
 

@@ -33,7 +33,7 @@ from .metal_program import modules_of, run_metal
 def run_ttir(
     module: ModuleOp, arrays: Sequence[Array], config: Config | None = None
 ) -> list[Array]:
-    """What the graph's function gives for these arrays, computed by the host executor.
+    """Run the graph's function on these arrays on the host executor.
 
     Changes the module. Raises CompileError if an operation cannot become threads.
     """

@@ -106,7 +106,7 @@ class _Converter(KernelProgram):
         return function
 
     def _set_host_apart(self, movers: list[func.FuncOp]) -> None:
-        """What is left of the function is not for cores; it names the kernels that they run."""
+        """Set apart the host's part of the function; it names the kernels that the cores run."""
         known = [thread.symbol.data for thread in self.generic.threads]
         added = [k.sym_name.data for k in movers if k.sym_name.data not in known]
         threads = [*self.generic.threads, *(d2m.ThreadAttr.of("datamovement", n) for n in added)]

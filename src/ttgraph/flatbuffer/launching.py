@@ -1,4 +1,4 @@
-"""What a run of a graph launches its kernels with: made where the user calls, and passed on."""
+"""Options and remarks of a graph's run: made where the user calls, and passed to its kernels."""
 
 from __future__ import annotations
 

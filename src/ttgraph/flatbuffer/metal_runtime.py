@@ -90,7 +90,7 @@ class MetalRuntime:
         }
 
     def run(self, arrays: Sequence[Array]) -> list[Array]:
-        """What the program gives for these arrays."""
+        """Run the program on these arrays and return its outputs."""
         run = _Run(self.programs, Queue(launching()))
         for reference, described, array in zip(
             self.device["inputs"], self.inputs, arrays, strict=True

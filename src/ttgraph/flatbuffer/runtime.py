@@ -116,7 +116,7 @@ class Runtime:
         program: int = 0,
         recorder: Recorder | None = None,
     ) -> list[np.ndarray]:
-        """The same as run(), with given options."""
+        """Run a program as run() does, with given options."""
         launch = partial(how.launch, cache_dir=self._cache_dir, recorder=recorder)
         if program not in range(len(self.programs)):
             raise _wrong_input(f"there are {len(self.programs)} programs, and not one {program}")

@@ -1,4 +1,4 @@
-"""What a verb asks of its process: once, where the verb starts."""
+"""The driver and options of a verb's process: asked for once, where the verb starts."""
 
 from __future__ import annotations
 

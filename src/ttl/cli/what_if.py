@@ -80,7 +80,7 @@ def with_block_changes(
     runs: Runs,
     found: list[Estimate],
 ) -> list[Estimate]:
-    """The same estimates, with what other blocks would save among their changes.
+    """Add to the estimates the time that other block sizes would save.
 
     Only counts equal work: as many operations, as many bytes written.
     """
@@ -120,7 +120,7 @@ def _models(
     runs: Runs,
     values: Values,
 ) -> list[Model]:
-    """Of the operations that the program calls with these values; none where it fails."""
+    """Make models of the operations that the program calls with these values; none if it fails."""
     from ttl.target.costs import load_costs
 
     runs.recorded.clear()

@@ -18,7 +18,7 @@ class Severity(Enum):
 
 
 class Blame(Enum):
-    """Who has to act on a diagnostic."""
+    """The party that has to act on a diagnostic."""
 
     USER = "the program is wrong"
     UNDEFINED = "the language leaves this undefined"
@@ -72,7 +72,7 @@ class Code:
 
     @property
     def mild(self) -> Code:
-        """The same code with its milder effect."""
+        """Return this code with its milder effect."""
         assert self.milder is not None
         return replace(self, effect=self.milder)
 

@@ -1,4 +1,4 @@
-"""What was compiled: kept for a while, and written where that is wanted."""
+"""Compiled operations: kept for a while, and written to the folders that options name."""
 
 from __future__ import annotations
 

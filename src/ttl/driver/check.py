@@ -1,4 +1,4 @@
-"""What is wrong with the operations of a program, all of it, as far as it is known before a run."""
+"""Find every mistake of a program's operations that shows before a run."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Checks:
         config: Config,
         remarks: Remarks,
     ) -> Checked:
-        """What is known of a program. What is found is shown once."""
+        """Return the findings about a program, and show each of them once."""
 
         def look() -> Checked:
             checked = self.begin()

@@ -176,7 +176,7 @@ def _source(given: Any) -> tuple[str, str | None]:
 
 
 def _name(file: str | None, taken: Collection[str]) -> str:
-    """Of its file, if no other kernel has that name."""
+    """Return the name of the kernel's file, if no other kernel has it."""
     stem = "" if file is None else Path(file).stem
     name = stem if stem.isidentifier() else f"kernel_{len(taken)}"
     while name in taken:
@@ -235,7 +235,7 @@ def _buffers(program: Any) -> Iterator[Buffer]:
 
 
 def _wide_buffers(program: Any) -> set[int]:
-    """Those whose tiles the unpacker writes to DST in 32 bits."""
+    """Find the buffers whose tiles the unpacker writes to DST in 32 bits."""
     modes = [getattr(kernel.config, "unpack_to_dest_mode", ()) for kernel in program.kernels]
     wanted = ttnn.UnpackToDestMode.UnpackToDestFp32
     return {index for each in modes for index, mode in enumerate(each) if mode is wanted}

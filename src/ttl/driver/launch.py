@@ -335,7 +335,7 @@ def _signature_of(program: Program, target: Target, config: Config) -> CallSigna
 
 
 def _is_unusual(program: Program) -> bool:
-    """Not of another DSL, which says itself what its threads may have."""
+    """Look for unusual Python, except in another DSL, which has rules of its own."""
     return program.operation.frontend is None and facts_of(program).is_unusual
 
 

@@ -58,7 +58,7 @@ def _module_of(tensor: object) -> Any:
 
 
 def host_note(program: Program, has_visitors: bool) -> Diagnostic | None:
-    """What to say of a call that has tensors of the host, or whose kernels capture some."""
+    """Make the note about a call that takes host tensors, or whose kernels capture some."""
     if not has_visitors and None not in map(device_of, program.tensors.values()):
         return None
     span = calling_span()

@@ -1,4 +1,4 @@
-"""What is printed beside a program's own output, once for each thing that is remarked."""
+"""Notes and warnings beside a program's own output, each of them once."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def judged(found: Sequence[Diagnostic], config: Config) -> list[Diagnostic]:
 
 
 def scalar_arguments(program: Program) -> list[Diagnostic]:
-    """What other tools take from the scope around an operation only."""
+    """Note arguments that other tools only take from the scope around an operation."""
     scalars = [f"`{name}`" for name, value in program.arguments.items() if not is_tensor(value)]
     if not scalars or program.operation.frontend is not None:
         return []
@@ -88,7 +88,7 @@ class Remarks:
         return RunRemarks(self, config)
 
     def note_surroundings(self, config: Config) -> None:
-        """What is worth knowing about variables and the cache, once in a process."""
+        """Show notes about variables and the cache, once in a process."""
         self._knows_surroundings = True
         for each in surroundings(config):
             self.note_once(each, config)

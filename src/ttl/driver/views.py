@@ -1,4 +1,4 @@
-"""What a page shows of the operations of a program, kept while it runs."""
+"""Data of pages about a program's operations, collected while it runs."""
 
 from __future__ import annotations
 

@@ -310,7 +310,7 @@ def return_statement(builder: Translation, node: tree.Return) -> Steps:
 
 @dataclass(slots=True)
 class WithScope:
-    """What a `with` has begun."""
+    """The blocks and actions of an open `with`."""
 
     blocks: list[HeldBlock] = field(default_factory=list)
     before: list[str] = field(default_factory=list)  # signposts that end after the release

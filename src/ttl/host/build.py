@@ -71,7 +71,7 @@ RECORDS_CALLS = "-DTTL_RECORDS_CALLS"
 
 
 def _chip_flags() -> tuple[str, ...]:
-    """What the runtime has room for, and how it is laid out: one runtime serves all chips."""
+    """Return the flags for the runtime's sizes and layout: one runtime serves all chips."""
     sizes = {
         "MOST_DST_TILES": 2 * of_all_chips("dst_tiles_16_bit"),  # of both sections
         "MOST_SEMAPHORES": of_all_chips("semaphores"),
@@ -251,7 +251,7 @@ def _may_be_loaded(library: Path) -> bool:
 
 
 def _make_workspace(parent: Path) -> Path:
-    """What is built here is run, so the folder is the user's alone."""
+    """Make a folder that only the user may write: its libraries will run."""
     parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
     remove_stale(parent)
     return Path(tempfile.mkdtemp(prefix=WORKSPACE, dir=parent))

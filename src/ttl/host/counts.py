@@ -47,7 +47,7 @@ def columns_of(call: str) -> tuple[str, ...]:
 
 @dataclass(slots=True)
 class CallCounts:
-    """Of all runs of an operation: the calls by name, and the pages of the tensors written."""
+    """Calls by name, and written pages of tensors, over all runs of an operation."""
 
     calls: Counter[str] = field(default_factory=Counter)
     result_pages: int = 0
@@ -63,12 +63,12 @@ class CallCounts:
         return totals
 
     def add_run(self, compiled: CompiledOperation, pages: Iterable[int]) -> None:
-        """Of the tensors that it has written."""
+        """Add the pages of tensors that a run has written."""
         self.result_pages += sum(pages)
         self.configurations[configuration_of(compiled)] = None
 
     def take(self, report: ReportStruct) -> None:
-        """What the kernels of a run have called."""
+        """Add the calls that the kernels of a run have made."""
         for site in report.call_sites[: report.call_site_count]:
             name = site.name.decode(errors="replace")
             if columns_of(name):

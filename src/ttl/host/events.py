@@ -131,7 +131,7 @@ class CompiledEvents:
             self.runtime.ttl_free_text(text)
 
     def _texts(self, form: TextForm) -> tuple[TextsStruct, object]:
-        """What the runtime puts together, and what has to live as long."""
+        """Make the texts that the runtime joins, and the objects that must live as long."""
         channels: dict[tuple[str, str], int] = {}
         known: dict[object, TemplateStruct] = {}
         pieces: list[PieceStruct] = []

@@ -168,7 +168,7 @@ class _NoAnswer(Exception):
 
 
 def _read_open(answers: BinaryIO) -> tuple[str, ...]:
-    """What the kernels could reach all the same."""
+    """List what the kernels could still reach."""
     try:
         return tuple(str(each) for each in json.loads(_next(answers)))
     except ValueError:

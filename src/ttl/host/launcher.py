@@ -163,12 +163,12 @@ def _plans(
 
 
 def processors() -> int:
-    """That this process may use."""
+    """Count the processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def addresses_of(compiled: CompiledOperation) -> list[int]:
-    """Those that kernels written by hand were given, else any."""
+    """Return the addresses that kernels written by hand were given, or any others."""
     return [
         FIRST_TENSOR_ADDRESS + n * TENSOR_ADDRESS_STEP if each.address is None else each.address
         for n, each in enumerate(compiled.operands)

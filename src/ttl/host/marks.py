@@ -44,7 +44,7 @@ class Subjects:
         return self._pipes(name, mark.kind in SENDS, node)[subject & 0xFFFF]
 
     def _pipes(self, net: str, is_send: bool, node: tuple[int, int]) -> list[str]:
-        """Those of the node."""
+        """Return the node's pipes."""
         found = self.known.get((net, is_send, node))
         if found is None:
             x, y = node

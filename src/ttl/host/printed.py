@@ -1,4 +1,4 @@
-"""What the kernels of a run have printed, as the simulator prints it.
+"""Texts that kernels of a run print, in the simulator's form.
 
 DPRINT of the chip shows booleans, floats and tiles in its own way; here every value is written as
 Python and the simulator write it.

@@ -201,7 +201,7 @@ class HostProgram:
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """What all runs of an operation with such tensors share, in a structure that is copied."""
+    """Data that all runs of an operation with such tensors share; each run copies it."""
 
     compiled: CompiledOperation
     plans: tuple[TensorPlan, ...]
@@ -286,7 +286,7 @@ def _set_homes(
     tensors: ctypes.Array[TensorStruct],
     memories: Sequence[TensorMemory],
 ) -> list[Homes]:
-    """Of the tensors in which buffers lie, and of these under other names."""
+    """Set the addresses of tensors that hold buffers, under all of their names."""
     found, compiled = [], parts.compiled
     for backing in parts.backing:
         alike = [n for n, memory in enumerate(memories) if memory is memories[backing]]
@@ -424,7 +424,7 @@ def _kernel_struct(kernel: Kernel, entry: int, arguments: _Arguments) -> KernelS
 
 
 def _phases(kernel: Kernel) -> int:
-    """Of products: from 1 of LoFi to 4 of HiFi4."""
+    """Return the phases of products: from 1 for LoFi to 4 for HiFi4."""
     return 0 if kernel.config is None else MATH_FIDELITIES.index(kernel.config.math_fidelity) + 1
 
 

@@ -1,4 +1,4 @@
-"""What the runtime reports, in the user's terms."""
+"""Reports of the runtime in the user's terms."""
 
 from __future__ import annotations
 

@@ -102,7 +102,7 @@ REFUSED_AARCH64 = {
 
 
 class Machine(NamedTuple):
-    """What an instruction set calls itself, and its numbers of system calls."""
+    """An instruction set: its names, and the numbers of its system calls."""
 
     architecture: int
     refused: Mapping[str, int]

@@ -1,4 +1,4 @@
-"""Which operations does a compute kernel apply that engines may round differently?"""
+"""Find the operations of a compute kernel that engines may round differently."""
 
 from __future__ import annotations
 

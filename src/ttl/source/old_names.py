@@ -1,4 +1,4 @@
-"""Which spellings of earlier versions does the definition of an operation use?"""
+"""Find the spellings of earlier versions in the definition of an operation."""
 
 from __future__ import annotations
 

@@ -60,7 +60,7 @@ PLACES = ("noc", "places")
 
 
 class Case(IntEnum):
-    """Which value to use if the sources of a number differ."""
+    """The value to use if the sources of a number differ."""
 
     BEST, TYPICAL, WORST = range(3)
 

@@ -1,4 +1,4 @@
-"""Which variables are used after each statement of a function, on some path: one backward pass.
+"""Find the variables used after each statement of a function, on any path: one backward pass.
 
 A state has the variables mentioned later, and the node of `buffer.pop` where the buffer itself
 releases a block.

@@ -58,7 +58,7 @@ DULL = (bool, int, float, complex, str, bytes, type(None))
 
 
 class Sort(Enum):
-    """What is known of a value that is not itself known."""
+    """The sort of a value that is not itself known."""
 
     UNKNOWN = "anything"
     OUTSIDE = "an object that somebody else has as well"

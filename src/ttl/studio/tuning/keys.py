@@ -43,7 +43,7 @@ def trial_key(trial: Trial, common: list[object]) -> str:
 
 
 def surroundings(costs: object, now: Options) -> list[object]:
-    """What all trials of a sweep have in common."""
+    """Return the parts of keys that all trials of a sweep share."""
     options = asdict(now)
     chosen = [repr(options[name]) for name in COUNTED]
     own = costs if costs is not None else load_costs(now.chip)
@@ -53,7 +53,7 @@ def surroundings(costs: object, now: Options) -> list[object]:
 def call_key(
     tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object], target: str
 ) -> object:
-    """What tells this call from others of the same process, by the key of the operation."""
+    """Return the key of a call among others of the same process."""
     named = tuned.key_of(args, kwargs)
     tensors = find_tensors(tuple(named.values()), {})
     try:

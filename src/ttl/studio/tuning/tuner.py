@@ -43,7 +43,7 @@ class Tuner:
     def tune(
         self, tuned: TunedOperation, args: tuple[object, ...], kwargs: dict[str, object]
     ) -> TuningResult:
-        """What each configuration takes for this call; the calls of one key are tuned once."""
+        """Measure each configuration for this call; calls of one key are tuned once."""
         now = Options.current()
         key = tuned.tuned, call_key(tuned, args, kwargs, now.target)
         return self._chosen.get(key, lambda: self._sweep(tuned, args, kwargs, now))
